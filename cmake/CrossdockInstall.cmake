@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# libcrossdock.so and what an outside program needs to use it. Read last: it takes the rooms that exist.
+# libcrossdock.so and what an outside program needs to use it. Read after the rooms: it takes those
+# that exist.
 
 include(CMakePackageConfigHelpers)
 
-# The core's rooms become one library. Their objects are taken as they are: a plain link of the static
-# libraries would drop what nobody inside refers to, which is the public API.
+# The core's rooms become one library. Their objects are taken as they are: a plain link of the
+# static libraries would drop what nobody inside refers to, which is the public API.
 set(core_objects)
 set(core_libs)
 foreach(room IN ITEMS base trace fabric fabric_bootstrap fabric_shm fabric_factory protocol schedule

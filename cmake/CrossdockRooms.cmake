@@ -30,8 +30,8 @@ function(crossdock_check_deps)
   endforeach()
 endfunction()
 
-# One object library that includes every header alone, twice: it compiles when each header brings all
-# that it needs. Built by the target headers_check only.
+# One object library that includes every header alone, twice: it compiles when each header brings
+# all that it needs. Built by the target headers_check only.
 function(crossdock_headers_check name)
   cmake_parse_arguments(arg "" "" "HEADERS;LINK" ${ARGN})
   set(sources)
@@ -61,12 +61,12 @@ function(crossdock_public_headers_check)
   crossdock_headers_check(crossdock_public HEADERS ${headers})
 endfunction()
 
-# crossdock_room(NAME fabric_shm SOURCES a.cc ... HEADERS a.h ... DEPS base fabric ... LIBS fmt::fmt ...)
+# crossdock_room(NAME fabric_shm SOURCES a.cc ... HEADERS a.h ... DEPS base ... LIBS fmt::fmt ...)
 #
 # Makes the PIC static library crossdock_<NAME>, alias crossdock::<NAME>. Paths are relative to the
-# calling folder. DEPS are rooms by short name (fabric/shm is fabric_shm), LIBS third-party targets; both
-# are public, for headers show them. Includes read "fabric/shm/x.h" and "crossdock/x.h". A room without
-# SOURCES is header-only.
+# calling folder. DEPS are rooms by short name (fabric/shm is fabric_shm), LIBS third-party targets;
+# both are public, for headers show them. Includes read "fabric/shm/x.h" and "crossdock/x.h". A room
+# without SOURCES is header-only.
 function(crossdock_room)
   cmake_parse_arguments(arg "" "NAME" "SOURCES;HEADERS;DEPS;LIBS" ${ARGN})
   if(NOT arg_NAME OR arg_UNPARSED_ARGUMENTS)
@@ -92,10 +92,11 @@ function(crossdock_room)
   crossdock_headers_check(${target} HEADERS ${arg_HEADERS} LINK ${target})
 endfunction()
 
-# crossdock_program(NAME crossdock_cli OUTPUT crossdock SOURCES main.cc DEPS ... LIBS ... [DESTINATION bin])
+# crossdock_program(NAME crossdock_cli OUTPUT crossdock SOURCES main.cc DEPS ... LIBS ...
+#                   [DESTINATION bin])
 #
-# An executable at <build>/<DESTINATION>/<OUTPUT>, installed at <prefix>/<DESTINATION>/<OUTPUT>: a program
-# finds its neighbours by the same relative path in both.
+# An executable at <build>/<DESTINATION>/<OUTPUT>, installed at <prefix>/<DESTINATION>/<OUTPUT>: a
+# program finds its neighbours by the same relative path in both.
 function(crossdock_program)
   cmake_parse_arguments(arg "" "NAME;OUTPUT;DESTINATION" "SOURCES;DEPS;LIBS" ${ARGN})
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
@@ -118,8 +119,8 @@ function(crossdock_program)
   install(TARGETS ${arg_NAME} RUNTIME DESTINATION ${arg_DESTINATION})
 endfunction()
 
-# crossdock_peer(NAME mpi_alltoallv SOURCES ... DEPS ... LIBS ...): a program that bench compares with,
-# at libexec/crossdock/peers/<NAME> in the build folder and in the prefix.
+# crossdock_peer(NAME mpi_alltoallv SOURCES ... DEPS ... LIBS ...): a program that bench compares
+# with, at libexec/crossdock/peers/<NAME> in the build folder and in the prefix.
 function(crossdock_peer)
   crossdock_program(${ARGN} DESTINATION libexec/crossdock/peers)
 endfunction()

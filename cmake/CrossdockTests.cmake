@@ -20,9 +20,9 @@ endfunction()
 #                [TIMEOUT s] [PROCESSORS n] [ARGS ...] [SINGLE] [SERIAL] [NO_MAIN])
 #
 # A GoogleTest program. Each case is one ctest entry "NAME/Suite.Case"; SINGLE registers the whole
-# program as the one entry NAME, for suites of many quick cases. PROCESSORS is how many cores the test
-# keeps busy; SERIAL keeps every other test away; NO_MAIN is for sources with their own main(). GTest,
-# GMock and RapidCheck are linked.
+# program as the one entry NAME, for suites of many quick cases. PROCESSORS is how many cores the
+# test keeps busy; SERIAL keeps every other test away; NO_MAIN is for sources with their own main().
+# GTest, GMock and RapidCheck are linked.
 function(crossdock_test)
   if(NOT CROSSDOCK_TESTS)
     return()
@@ -74,8 +74,8 @@ endfunction()
 
 # crossdock_fuzzer(NAME npy_fuzz SOURCES npy_fuzz.cc DEPS base [LIBS ...] [CORPUS folder])
 #
-# SOURCES define LLVMFuzzerTestOneInput. With CROSSDOCK_FUZZ the program is a libFuzzer one, listed in
-# <build>/fuzzers.txt as "path corpus". Without, a small main runs the corpus and seeded random
+# SOURCES define LLVMFuzzerTestOneInput. With CROSSDOCK_FUZZ the program is a libFuzzer one, listed
+# in <build>/fuzzers.txt as "path corpus". Without, a small main runs the corpus and seeded random
 # inputs, as one ctest entry labelled unit.
 function(crossdock_fuzzer)
   if(NOT CROSSDOCK_TESTS)
@@ -105,7 +105,7 @@ function(crossdock_fuzzer)
   endif()
 endfunction()
 
-# crossdock_script_test(NAME x COMMAND ... LABELS ... [TIMEOUT s] [SERIAL]): a ctest entry for a script.
+# crossdock_script_test(NAME x COMMAND ... LABELS ... [TIMEOUT s] [SERIAL]): a script as a test.
 function(crossdock_script_test)
   if(NOT CROSSDOCK_TESTS)
     return()

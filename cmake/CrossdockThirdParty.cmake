@@ -3,7 +3,7 @@
 #   fmt::fmt  hwy::hwy  xxhash::xxhash  sodium::sodium  asio::asio  nlohmann_json::nlohmann_json
 #   CLI11::CLI11  hwloc::hwloc  Threads::Threads  MPI::MPI_CXX  GTest::gmock  rapidcheck
 #   benchmark::benchmark
-# The core needs the first five and threads; for the others their target is absent when the package is.
+# The core needs the first five and threads. Of the others the target is absent when the package is.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)

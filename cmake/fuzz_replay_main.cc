@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs a fuzz target without libFuzzer, so that every build keeps it alive: each file of the folders named
-// on the command line, the files cut short, and seeded random inputs. The seed is printed and can be given as
-// --seed=N.
+// Runs a fuzz target without libFuzzer, so that every build keeps it alive: each file of the
+// folders named on the command line, the files cut short, and seeded random inputs. The seed is
+// printed and can be given as --seed=N.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

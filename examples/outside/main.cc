@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The smallest program outside the project: it says which crossdock it was compiled against and which one
-// it runs with, and fails when they differ.
+// The smallest program outside the project: it says which crossdock it was compiled against and
+// which one it runs with, and fails when they differ.
 #include <crossdock/version.h>
 
 #include <iostream>

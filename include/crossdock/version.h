@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The version of the library: macros for the headers a program was compiled with, and a function for
-// the library it runs with. The build reads the numbers from here; they are written nowhere else.
+// The version of the library: macros for the headers a program was compiled with, and a function
+// for the library it runs with. The build reads the numbers here; they are written nowhere else.
 #pragma once
 
 #define CROSSDOCK_VERSION_MAJOR 0
