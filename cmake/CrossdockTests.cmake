@@ -8,6 +8,24 @@ endif()
 
 set(crossdock_test_labels unit property fault e2e mutant slow lint)
 
+# tests_<label> and tests_<first folder of a room> build some of the tests, for partial runs.
+set(crossdock_test_groups ${crossdock_test_labels} base trace fabric protocol schedule routing
+                          collective ep report cli)
+if(CROSSDOCK_TESTS)
+  foreach(group IN LISTS crossdock_test_groups)
+    add_custom_target(tests_${group})
+  endforeach()
+endif()
+
+function(crossdock_group_test target)
+  string(REGEX MATCH "^[a-z]+" room "${target}")
+  foreach(group IN ITEMS ${ARGN} ${room})
+    if(TARGET tests_${group})
+      add_dependencies(tests_${group} ${target})
+    endif()
+  endforeach()
+endfunction()
+
 function(crossdock_check_labels)
   foreach(label IN LISTS ARGN)
     if(NOT label IN_LIST crossdock_test_labels)
@@ -20,9 +38,9 @@ endfunction()
 #                [TIMEOUT s] [PROCESSORS n] [ARGS ...] [SINGLE] [SERIAL] [NO_MAIN])
 #
 # A GoogleTest program. Each case is one ctest entry "NAME/Suite.Case"; SINGLE registers the whole
-# program as the one entry NAME, for suites of many quick cases. PROCESSORS is how many cores the
-# test keeps busy; SERIAL keeps every other test away; NO_MAIN is for sources with their own main().
-# GTest, GMock and RapidCheck are linked.
+# program as the one entry NAME, for suites of many quick cases. NAME begins with the room's name.
+# PROCESSORS is how many cores the test keeps busy; SERIAL keeps every other test away; NO_MAIN is
+# for sources with their own main(). GTest, GMock and RapidCheck are linked.
 function(crossdock_test)
   if(NOT CROSSDOCK_TESTS)
     return()
@@ -52,6 +70,7 @@ function(crossdock_test)
     target_link_libraries(${arg_NAME} PRIVATE GTest::gmock_main)
   endif()
   crossdock_link(${arg_NAME} PRIVATE ${arg_DEPS})
+  crossdock_group_test(${arg_NAME} ${arg_LABELS})
 
   set(properties TIMEOUT ${arg_TIMEOUT} PROCESSORS ${arg_PROCESSORS})
   if(arg_SERIAL)
@@ -100,6 +119,7 @@ function(crossdock_fuzzer)
     set_property(GLOBAL APPEND PROPERTY CROSSDOCK_FUZZERS "$<TARGET_FILE:${arg_NAME}> ${corpus}")
   else()
     target_sources(${arg_NAME} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/fuzz_replay_main.cc")
+    crossdock_group_test(${arg_NAME} unit)
     add_test(NAME ${arg_NAME} COMMAND ${arg_NAME} ${corpus})
     set_tests_properties(${arg_NAME} PROPERTIES LABELS unit TIMEOUT 120)
   endif()

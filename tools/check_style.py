@@ -46,7 +46,7 @@ class Ban:
 
 BANS = (
     Ban("getenv", r"\b(?:secure_)?getenv\s*\(", "a row in the table of src/base/settings",
-        ("src/base/settings*",)),
+        ("src/base/settings*", "tests/*")),
     Ban("sleep", r"\b(?:sleep_for|sleep_until|usleep|nanosleep)\s*\(|(?<![\w:.>])sleep\s*\(",
         "wait through the clock seam (base/clock.h) or the fabric's wait",
         ("src/base/clock*", "src/base/wait*", "src/base/backoff*", "src/fabric/*wait*", *TESTS)),
