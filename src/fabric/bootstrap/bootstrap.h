@@ -36,8 +36,8 @@ struct TcpOptions {
   int size = 1;
   std::string host = "127.0.0.1";  // IPv4, IPv6 (with or without brackets) or a name
   int port = 0;
-  int listener_fd = -1;            // rank 0: an already bound and listening socket, -1 to make one
-  std::string job_secret;          // empty: refused unless host is a loopback address
+  int listener_fd = -1;    // rank 0: an already bound and listening socket, -1 to make one
+  std::string job_secret;  // empty: refused unless host is a loopback address
 };
 Result<TcpOptions> tcp_options_from_environment();
 
