@@ -28,7 +28,7 @@ namespace {
 
 Status not_allowed(std::string_view text, std::string_view what, std::string_view allowed) {
   return {StatusKind::kInvalidArgument, Scope::kOperation,
-          fmt::format("{} is not {}; allowed: {}", quoted(text), what, allowed)};
+          fmt::format("{} is not {}; allowed: {}", quote(text), what, allowed)};
 }
 
 /// Shared by all numbers: the whole text, and inside the range. `what` and `allowed` are for
@@ -207,9 +207,6 @@ Result<std::vector<std::string_view>> parse_list(std::string_view text) {
     parts.push_back(text.substr(begin, comma - begin));
     begin = comma + 1;
   }
-  if (text.back() == ',') {
-    return not_allowed(text, "a list", "values with one comma between them, none empty");
-  }
   return parts;
 }
 
@@ -225,7 +222,7 @@ Result<std::vector<std::int64_t>> parse_int64_list(std::string_view text,
   return values;
 }
 
-std::string quoted(std::string_view text) {
+std::string quote(std::string_view text) {
   constexpr std::size_t kShown = 80;
   std::string result = "'";
   for (const char letter : text.substr(0, kShown)) {

@@ -60,7 +60,7 @@ Result<std::vector<std::int64_t>> parse_int64_list(std::string_view text,
 
 /// The text in single quotes on one line: other than printable ASCII escaped as \xNN, and cut
 /// after 80 characters. For every message that repeats what somebody else wrote.
-[[nodiscard]] std::string quoted(std::string_view text);
+[[nodiscard]] std::string quote(std::string_view text);
 
 /// The candidate fewest edits away from `name`, or "" when none is close enough to be meant.
 [[nodiscard]] std::string_view nearest_name(std::string_view name,

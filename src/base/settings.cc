@@ -148,10 +148,10 @@ Status apply_environment(const Environment& environment, Settings& into) {
     }
     const Status status = row->apply(value, into);
     if (!status.ok() && first.ok()) {
-      const std::string shown = row->visibility == Visibility::kSecret ? "(hidden)" : quoted(value);
-      first = Status(StatusKind::kInvalidArgument, Scope::kProcess,
-                     fmt::format("environment variable {}={}: allowed: {} ({})", name, shown,
-                                 row->allowed, row->type));
+      const std::string shown = row->visibility == Visibility::kSecret ? "(hidden)" : quote(value);
+      first =
+          Status(StatusKind::kInvalidArgument, Scope::kProcess,
+                 fmt::format("environment variable {}={}; allowed: {}", name, shown, row->allowed));
     }
   }
   return first;
@@ -207,10 +207,10 @@ std::vector<std::string> unknown_setting_warnings(const Environment& environment
       continue;
     }
     const std::string_view nearest = nearest_name(name, known);
-    warnings.push_back(fmt::format("environment variable {} is unknown and ignored{}",
-                                   quoted(name).substr(1, quoted(name).size() - 2),
-                                   nearest.empty() ? "; `crossdock info --env` lists them"
-                                                   : fmt::format("; did you mean {}?", nearest)));
+    const std::string advice = nearest.empty() ? "`crossdock info --env` lists the known ones"
+                                               : fmt::format("did you mean {}?", nearest);
+    warnings.push_back(
+        fmt::format("environment variable {} is unknown and ignored; {}", quote(name), advice));
   }
   return warnings;
 }
@@ -224,15 +224,32 @@ std::string render_settings(const Environment& environment) {
     std::string value = row.default_text.empty() ? "(none)" : std::string(row.default_text);
     std::string_view origin = "default";
     if (found != environment.rend()) {
-      value = row.visibility == Visibility::kSecret ? "(hidden)" : quoted(found->second);
       Settings scratch;
-      origin = row.apply(found->second, scratch).ok() ? "environment" : "environment, NOT ALLOWED";
+      const bool allowed = row.apply(found->second, scratch).ok();
+      value = allowed ? found->second : quote(found->second);
+      origin = allowed ? "environment" : "environment, NOT ALLOWED";
+      if (row.visibility == Visibility::kSecret) {
+        value = "(hidden)";
+      }
     }
     text += fmt::format("{} = {}  [{}]\n    {}; default {}; allowed {}\n    {}\n", row.name, value,
                         origin, row.type, row.default_text.empty() ? "none" : row.default_text,
                         row.allowed, row.help);
   }
   return text;
+}
+
+std::string settings_default_mismatch() {
+  const Settings expected;
+  for (const SettingRow& row : kTable) {
+    Settings applied;
+    // An empty default text stands for "not given", which no text can say.
+    if (!row.default_text.empty() &&
+        (!row.apply(row.default_text, applied).ok() || applied != expected)) {
+      return std::string(row.name);
+    }
+  }
+  return {};
 }
 
 const Settings& settings() { return process_settings().settings; }

@@ -39,6 +39,8 @@ struct Settings {
   int bootstrap_fd = -1;                     // an inherited descriptor; -1: none
   bool launched = false;                     // started by `crossdock launch`
   Duration grace = std::chrono::seconds(3);  // in which other ranks may report after a failure
+
+  friend bool operator==(const Settings&, const Settings&) = default;
 };
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
@@ -52,6 +54,10 @@ Result<Settings> parse_settings(const Environment& environment);
 /// The table as text: name, type, default, allowed, help, and each current value with its origin
 /// (default or environment). The job secret is never shown.
 [[nodiscard]] std::string render_settings(const Environment& environment);
+
+/// The first name whose default in the table is not the default of Settings; "" when all agree.
+/// For the tests.
+[[nodiscard]] std::string settings_default_mismatch();
 
 /// This process's settings, parsed at the first use and never again; the first use also sets the
 /// log level and prints the warnings. A bad variable has its default here, so whoever opens

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "crossdock/types.h"
+
+#include <gtest/gtest.h>
+
+namespace crossdock {
+namespace {
+
+TEST(Types, NamesAndSizesAreWhatMachineReadableOutputPromises) {
+  EXPECT_EQ(to_string(ElementType::kBf16), "bf16");
+  EXPECT_EQ(to_string(ElementType::kFp32), "fp32");
+  EXPECT_EQ(to_string(ElementType::kBytes), "bytes");
+  EXPECT_EQ(to_string(RowLayout::kPlain), "plain");
+  EXPECT_EQ(to_string(RowLayout::kExpanded), "expanded");
+  EXPECT_EQ(to_string(Mode::kAuto), "auto");
+  EXPECT_EQ(to_string(Mode::kThroughput), "throughput");
+  EXPECT_EQ(to_string(Mode::kLatency), "latency");
+  EXPECT_EQ(element_bytes(ElementType::kBf16), 2U);
+  EXPECT_EQ(element_bytes(ElementType::kFp32), 4U);
+  EXPECT_EQ(element_bytes(ElementType::kBytes), 1U);
+}
+
+}  // namespace
+}  // namespace crossdock
