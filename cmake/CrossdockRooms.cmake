@@ -113,7 +113,7 @@ function(crossdock_program)
   set_target_properties(${arg_NAME} PROPERTIES OUTPUT_NAME ${arg_OUTPUT}
                         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${arg_DESTINATION}")
   target_include_directories(${arg_NAME} PRIVATE "${PROJECT_SOURCE_DIR}/src"
-                                                 "${PROJECT_SOURCE_DIR}/include")
+                             "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${arg_NAME} PRIVATE ${arg_LIBS})
   crossdock_link(${arg_NAME} PRIVATE ${arg_DEPS})
   install(TARGETS ${arg_NAME} RUNTIME DESTINATION ${arg_DESTINATION})

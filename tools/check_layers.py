@@ -108,7 +108,8 @@ class Layers:
 
 
 def is_test_file(path):
-    return re.search(r"_test\.(cc|h)$", path) is not None or "/testing/" in path
+    name = path.rpartition("/")[2]
+    return "/testing/" in path or re.search(r"^test_|_test(_support)?\.(cc|h)$", name) is not None
 
 
 def is_system(include):
@@ -204,6 +205,10 @@ def main():
     except (TableError, tomllib.TOMLDecodeError) as error:
         print(f"tools/layers.toml: {error}", file=sys.stderr)
         return 2
+    for path in layers.exceptions:
+        if not (options.root / path).is_file():
+            print(f"tools/layers.toml: exception for {path}, which does not exist", file=sys.stderr)
+            return 2
     paths = options.files or repo_files(options.root)
     paths = [path for path in paths if path.endswith(CPP_SUFFIXES)]
     violations = 0
