@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench/verify_rows.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/float.h"
+#include "cli/bench/contender.h"
+#include "cli/bench/placement.h"
+#include "cli/bench/workload.h"
+#include "crossdock/types.h"
+
+namespace crossdock::bench {
+namespace {
+
+/// sums[i] += row[i], or = for the first row.
+void accumulate(ElementType element, std::span<const std::byte> row, std::span<float> sums,
+                bool first) {
+  if (element == ElementType::kFp32) {
+    for (std::size_t index = 0; index < sums.size(); ++index) {
+      float value = 0;
+      std::memcpy(&value, row.data() + index * 4, 4);
+      sums[index] = first ? value : sums[index] + value;
+    }
+    return;
+  }
+  for (std::size_t index = 0; index < sums.size(); ++index) {
+    Bf16 narrow;
+    std::memcpy(&narrow, row.data() + index * 2, 2);
+    const float value = to_fp32(narrow);
+    sums[index] = first ? value : sums[index] + value;
+  }
+}
+
+bool sums_match(ElementType element, std::span<const float> sums, const std::byte* token) {
+  if (element == ElementType::kFp32) {
+    return std::memcmp(token, sums.data(), sums.size_bytes()) == 0;
+  }
+  std::uint32_t difference = 0;
+  for (std::size_t index = 0; index < sums.size(); ++index) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, token + index * 2, 2);
+    difference |= static_cast<std::uint32_t>(bits ^ to_bf16(sums[index]).bits);
+  }
+  return difference == 0;
+}
+
+}  // namespace
+
+Verdict verify_received(const Shape& shape, const Placement& placement, std::uint64_t round,
+                        int rank, const std::byte* rows) {
+  Verdict verdict;
+  for (const RowOrigin& origin : placement.origins(rank)) {
+    const RowName name{.round = round, .source = origin.source, .token = origin.token};
+    verdict.wrong += row_matches(shape, name, rows + verdict.checked * shape.row_bytes()) ? 0 : 1;
+    ++verdict.checked;
+  }
+  return verdict;
+}
+
+void fill_outputs(const Shape& shape, const Placement& placement, std::uint64_t round, int rank,
+                  std::byte* outputs) {
+  for (const RowOrigin& origin : placement.origins(rank)) {
+    fill_row(shape,
+             {.round = round, .source = origin.source, .token = origin.token, .lane = origin.lane},
+             outputs);
+    outputs += shape.row_bytes();
+  }
+}
+
+Verdict verify_combined(const Shape& shape, const Placement& placement, std::uint64_t round,
+                        int rank, RowContent content, const std::byte* tokens) {
+  Verdict verdict;
+  std::vector<std::byte> row(shape.row_bytes());
+  std::vector<float> sums(static_cast<std::size_t>(shape.hidden));
+  for (std::int64_t token = 0; token < shape.tokens; ++token) {
+    bool first = true;
+    for (const RowTarget& target : placement.targets(rank, token)) {
+      const int lane = content == RowContent::kToken ? -1 : target.lane;
+      fill_row(shape, {.round = round, .source = rank, .token = token, .lane = lane}, row.data());
+      accumulate(shape.element, row, sums, first);
+      first = false;
+    }
+    verdict.wrong +=
+        sums_match(shape.element, sums, tokens + verdict.checked * shape.row_bytes()) ? 0 : 1;
+    ++verdict.checked;
+  }
+  return verdict;
+}
+
+}  // namespace crossdock::bench
