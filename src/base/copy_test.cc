@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMargin = 128;
 constexpr std::uint8_t kUntouched = 0xee;
+using Sizes = std::vector<std::size_t>;
 
 /// Memory that begins at a line, so that offsets in it are alignments.
 class AlignedBytes {
@@ -56,8 +57,9 @@ void expect_exact_copy(std::size_t to_offset, std::size_t from_offset, std::size
 TEST(Copy, StreamingIsExactForEveryAlignmentAndSize) {
   for_each_target([] {
     for (std::size_t to_offset = 0; to_offset < 64; to_offset += 3) {
-      for (const std::size_t from_offset : {0, 1, 16, 63}) {
-        for (const std::size_t size : {0, 1, 63, 64, 127, 128, 129, 191, 192, 200, 4096, 4100}) {
+      for (const std::size_t from_offset : Sizes{0, 1, 16, 63}) {
+        for (const std::size_t size :
+             Sizes{0, 1, 63, 64, 127, 128, 129, 191, 192, 200, 4096, 4100}) {
           expect_exact_copy(to_offset, from_offset, size, copy_streaming);
         }
       }
@@ -104,8 +106,8 @@ TEST(Copy, ABatchMovesEveryRowToItsOwnPlace) {
 TEST(Copy, ZerosFillTheRangeAndNothingElse) {
   for_each_target([] {
     for (const StoreHint hint : {StoreHint::kKeep, StoreHint::kStream}) {
-      for (const std::size_t offset : {0, 1, 63}) {
-        for (const std::size_t size : {0, 1, 62, 64, 200, 1024}) {
+      for (const std::size_t offset : Sizes{0, 1, 63}) {
+        for (const std::size_t size : Sizes{0, 1, 62, 64, 200, 1024}) {
           AlignedBytes memory(kMargin + offset + size + kMargin);
           std::uint8_t* const target = memory.data() + kMargin + offset;
           fill_zero(target, size, hint);

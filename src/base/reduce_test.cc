@@ -20,6 +20,7 @@ namespace crossdock {
 namespace {
 
 constexpr std::uint8_t kUntouched = 0xee;
+using Sizes = std::vector<std::size_t>;
 
 /// Rows of random finite numbers of very different sizes, each at an alignment of its own.
 struct Rows {
@@ -75,8 +76,8 @@ TEST(ReduceRows, EveryInstructionSetGivesTheBitsOfTheScalarSum) {
   for_each_target([] {
     std::uint32_t seed = 1;
     for (const ElementType element : {ElementType::kBf16, ElementType::kFp32}) {
-      for (const std::size_t row_count : {0, 1, 2, 3, 7, 8, 9, 128}) {
-        for (const std::size_t element_count : {0, 1, 5, 31, 64, 129, 1003, 2048}) {
+      for (const std::size_t row_count : Sizes{0, 1, 2, 3, 7, 8, 9, 128}) {
+        for (const std::size_t element_count : Sizes{0, 1, 5, 31, 64, 129, 1003, 2048}) {
           const Rows rows = make_rows(element, row_count, element_count, ++seed);
           for (const StoreHint hint : {StoreHint::kKeep, StoreHint::kStream}) {
             expect_same_as_scalar(element, rows, element_count, seed % 67, hint);

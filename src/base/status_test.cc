@@ -65,7 +65,8 @@ TEST(Status, AStuckWaitWithoutOnePeerSpeaksOfSeveral) {
 }
 
 TEST(StatusDeathTest, AnErrorOfKindOkIsAProgrammerError) {
-  EXPECT_DEATH(Status(StatusKind::kOk, Scope::kOperation, "x"), "an error needs a kind");
+  EXPECT_DEATH(static_cast<void>(Status(StatusKind::kOk, Scope::kOperation, "x")),
+               "an error needs a kind");
 }
 
 TEST(Result, AValueIsOkAndAnErrorIsNot) {
