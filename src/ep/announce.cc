@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The exchange that opens every operation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/status_macros.h"
+#include "ep/engine.h"
+
+namespace crossdock::ep {
+
+void Engine::write_announcement(const Call& call, const Status& own) {
+  AnnouncementHead head;
+  head.ordinal = call.ordinal;
+  head.options = call.options;
+  head.region = call.region;
+  head.weights = static_cast<std::uint32_t>(call.weights);
+  if (!own.ok()) {
+    const std::string_view words = own.message();
+    head.verdict = static_cast<std::uint32_t>(Verdict::kRefused);
+    head.refusal_kind = static_cast<std::uint32_t>(own.kind());
+    head.text_bytes =
+        static_cast<std::uint32_t>(std::min<std::size_t>(words.size(), kRefusalTextBytes));
+    std::memcpy(announcement_.data() + sizeof head, words.data(), head.text_bytes);
+  }
+  std::memcpy(announcement_.data(), &head, sizeof head);
+  std::byte* counts = announcement_.data() + sizeof head + kRefusalTextBytes;
+  std::memcpy(counts, expert_rows_.data(), expert_rows_.size() * sizeof(std::uint32_t));
+  std::memcpy(counts + expert_rows_.size() * sizeof(std::uint32_t), rank_tokens_.data(),
+              rank_tokens_.size() * sizeof(std::uint32_t));
+}
+
+Status Engine::announce(Call& call, const Status& own) {
+  const trace::Span span(recorder_, trace::kAnnounce, call.operation, call.round);
+  write_announcement(call, own);
+  const bool with_counts =
+      call.options.operation == static_cast<std::uint32_t>(OperationCode::kDispatch) &&
+      call.options.mode == static_cast<std::uint8_t>(Mode::kThroughput);
+  std::size_t size = sizeof(AnnouncementHead);
+  if (with_counts && own.ok()) {
+    size = announcement_.size();
+  } else if (!own.ok()) {
+    size += kRefusalTextBytes;
+  }
+  const std::uint64_t place = layout_.announcement(announce_->epoch(), rank_);
+  for (int step = 0; step < rank_count_; ++step) {
+    const int peer = (rank_ + step) % rank_count_;
+    // Only the latency mode tells each peer a number of its own.
+    std::memcpy(announcement_.data() + offsetof(AnnouncementHead, landed_count),
+                &landed_count_[static_cast<std::size_t>(peer)], sizeof(std::uint32_t));
+    put(peer, place, std::span(announcement_.data(), size));
+    if (peer != rank_) {
+      CROSSDOCK_RETURN_IF_ERROR(announce_->posted(RankId{peer}));
+    }
+    recorder_.moved(trace::kAnnounce, peer, size, 1);
+  }
+  return announce_->all_posted();
+}
+
+// Waits for all announcements and decides, equally on all ranks, whether the operation goes on.
+Status Engine::reconcile(Call& call, const Status& own) {
+  const trace::Span span(recorder_, trace::kReconcile, call.operation, call.round);
+  CROSSDOCK_RETURN_IF_ERROR(announce_->wait_round(call.operation == trace::Operation::kCombine
+                                                      ? "combine announcements"
+                                                      : "dispatch announcements",
+                                                  call.ordinal, call.deadline));
+  if (!own.ok()) {
+    return own;
+  }
+  const AnnouncementHead mine = read_head(rank_);
+  Status mismatch;
+  for (int source = 0; source < rank_count_; ++source) {
+    const AnnouncementHead head = read_head(source);
+    Status status = compare_announcements(mine, rank_, head, source, read_refusal(source, head));
+    if (status.kind() == StatusKind::kPeerRefused) {
+      return status;
+    }
+    if (mismatch.ok()) {
+      mismatch = status;
+    }
+    if (mismatch.ok()) {
+      mismatch = merge_weights(static_cast<Weights>(head.weights), source, call);
+    }
+  }
+  return mismatch;
+}
+
+// Ranks with tokens must all bring weights or none may.
+Status Engine::merge_weights(Weights theirs, int source, Call& call) {
+  if (theirs == Weights::kAny || theirs == call.weights) {
+    return {};
+  }
+  if (call.weights == Weights::kAny) {
+    call.weights = theirs;
+    return {};
+  }
+  return {
+      StatusKind::kMismatch, Scope::kOperation,
+      fmt::format("topk_weights differs: rank {} {} them, other ranks {}; all ranks with tokens "
+                  "must do the same",
+                  source, theirs == Weights::kGiven ? "brings" : "does not bring",
+                  theirs == Weights::kGiven ? "do not" : "do"),
+      source};
+}
+
+AnnouncementHead Engine::read_head(int source) const {
+  AnnouncementHead head;
+  std::memcpy(&head, local_at(layout_.announcement(announce_->epoch(), source)), sizeof head);
+  return head;
+}
+
+std::string_view Engine::read_refusal(int source, const AnnouncementHead& head) const {
+  const std::uint64_t place =
+      layout_.announcement(announce_->epoch(), source) + sizeof(AnnouncementHead);
+  return {reinterpret_cast<const char*>(local_at(place)),
+          std::min<std::size_t>(head.text_bytes, kRefusalTextBytes)};
+}
+
+routing::CountMatrix Engine::expert_matrix() const {
+  const std::uint64_t place =
+      layout_.announcement(announce_->epoch(), 0) + sizeof(AnnouncementHead) + kRefusalTextBytes;
+  return {local_array<const std::uint32_t>(place),
+          layout_.announcement_bytes / sizeof(std::uint32_t), rank_tokens_.size(),
+          expert_rows_.size()};
+}
+
+routing::CountMatrix Engine::token_matrix() const {
+  routing::CountMatrix matrix = expert_matrix();
+  matrix.first += expert_rows_.size();
+  matrix.column_count = rank_tokens_.size();
+  return matrix;
+}
+
+}  // namespace crossdock::ep

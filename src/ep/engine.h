@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The engine behind ElasticBuffer. Two recipes own all branching: dispatch() in dispatch.cc and
+// combine() in combine.cc; their phases follow in call order, in the file that their name says.
+//
+// Every operation starts with one exchange of announcements (announce.cc). What every rank knows
+// after it is equal, so all ranks go on or none does.
+// Thread rule: its communicator's thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/copy.h"
+#include "collective/credits.h"
+#include "collective/proof_channel.h"
+#include "crossdock/elastic_buffer.h"
+#include "ep/announcement.h"
+#include "ep/layout.h"
+#include "ep/round.h"
+#include "fabric/fabric.h"
+#include "routing/landed.h"
+#include "routing/layout.h"
+#include "routing/routes.h"
+#include "routing/split.h"
+#include "schedule/schedule.h"
+#include "trace/recorder.h"
+
+namespace crossdock::ep {
+
+using detail::Round;
+
+class Engine {
+ public:
+  static Result<std::shared_ptr<Engine>> open(std::shared_ptr<fabric::Fabric> fabric,
+                                              const BufferOptions& options);
+  ~Engine();
+
+  Result<std::shared_ptr<Round>> dispatch(const DispatchInput& input,
+                                          const DispatchOptions& options);
+  Status combine(const CombineInput& input, Round& round, void* tokens);
+  /// Blocks until no peer reads this round's rows or outputs any more.
+  Status wait_readers(const Round& round);
+  [[nodiscard]] Dispatched view(const Round& round) const;
+
+  [[nodiscard]] const BufferOptions& options() const { return options_; }
+  [[nodiscard]] const MemoryPlan& memory() const { return memory_; }
+  [[nodiscard]] const routing::ExpertSplit& split() const { return split_; }
+  [[nodiscard]] trace::Recorder& recorder() { return recorder_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  void close() { is_closed_ = true; }
+
+ private:
+  /// One operation in progress.
+  struct Call {
+    CollectiveOptions options;
+    std::uint64_t ordinal = 0;
+    std::uint64_t round = 0;
+    trace::Operation operation = trace::Operation::kNone;
+    Deadline deadline;
+    std::uint32_t region = 0;  // combine: where this rank's expert rows are
+    Weights weights = Weights::kAny;
+    std::shared_ptr<Round> slot_round;
+  };
+  enum Region : std::uint32_t { kNoRegion, kRowsRegion, kOutputsRegion };
+
+  Engine(std::shared_ptr<fabric::Fabric> fabric, const BufferOptions& options,
+         PlannedWindow planned, const routing::ExpertSplit& split);
+  Status connect();
+  Status usable() const;
+  Call begin(OperationCode code);
+
+  // dispatch.cc
+  Status validate_dispatch(const DispatchInput& input, const DispatchOptions& options, Call& call);
+  Status resolve_options(const DispatchInput& input, const DispatchOptions& options, Call& call);
+  Status claim_slot(Call& call);
+  Status normalise_ids(const DispatchInput& input, Call& call);
+  void commit(Call& call);
+  Status exchange_rows(const DispatchInput& input, Call& call);
+  Status wait_rows(Call& call);
+
+  // announce.cc
+  Status announce(Call& call, const Status& own);
+  Status reconcile(Call& call, const Status& own);
+  void write_announcement(const Call& call, const Status& own);
+  static Status merge_weights(Weights theirs, int source, Call& call);
+  [[nodiscard]] AnnouncementHead read_head(int source) const;
+  [[nodiscard]] std::string_view read_refusal(int source, const AnnouncementHead& head) const;
+  [[nodiscard]] routing::CountMatrix expert_matrix() const;  // [R, E], as announced
+  [[nodiscard]] routing::CountMatrix token_matrix() const;   // [R, R], as announced
+
+  // throughput.cc
+  Status locate_rows(Call& call);
+  Status check_counts(const Call& call) const;
+  void locate_expanded(Round& round);
+  void locate_plain(Round& round);
+  void count_sources(Round& round) const;
+  void post_rows(const DispatchInput& input, Call& call, StoreHint hint);
+  void post_step(const DispatchInput& input, const Round& round, StoreHint hint);
+  void close_peer(int peer, const Round& round, collective::ProofChannel& proof);
+  [[nodiscard]] std::uint64_t rows_for(int peer) const;
+  void pack_metadata(const DispatchInput& input, const Round& round);
+  void pack_expanded(const DispatchInput& input, const Round& round);
+  void pack_plain(const DispatchInput& input, const Round& round);
+  [[nodiscard]] std::uint64_t packed_place(std::size_t group, std::int64_t row) const {
+    return packed_begin_[group] + static_cast<std::uint64_t>(row - my_start_[group]);
+  }
+  void post_metadata(int peer, const Round& round);
+  void finish_metadata(const Round& round);
+  void zero_gaps(Call& call);
+  [[nodiscard]] StoreHint choose_hint() const;
+
+  // landing.cc (latency mode)
+  void land_rows(const DispatchInput& input, Call& call);
+  Status place_landed(Call& call);
+  Status count_landed(Call& call);
+  void place_source(int source, Round& round);
+  void place_row(std::int64_t row, const std::byte* from, const RoundSlotLayout& slot);
+  [[nodiscard]] routing::LandedSource landed_source(int source) const;
+
+  // combine.cc
+  Status validate_combine(const CombineInput& input, const Round& round, const void* tokens,
+                          Call& call);
+  Status stage_output(const CombineInput& input, const Round& round, Call& call);
+  Status prove_rows_ready(const Call& call);
+  Status read_rows(Round& round, void* tokens, const Call& call);
+  Status find_region(int owner, const Round& round);
+  Status learn_rows(Round& round);
+  void reduce_tokens(const Round& round, void* tokens);
+
+  [[nodiscard]] std::byte* local_at(std::uint64_t offset) const {
+    return window_->local().data() + offset;
+  }
+  template <typename T>
+  [[nodiscard]] T* local_array(std::uint64_t offset) const {
+    return reinterpret_cast<T*>(local_at(offset));
+  }
+  [[nodiscard]] const RoundSlotLayout& slot_of(const Round& round) const {
+    return layout_.slots[static_cast<std::size_t>(round.slot)];
+  }
+  [[nodiscard]] routing::Routes routes_of(const Round& round) const {
+    return {round.experts, round.owners, options_.topk};
+  }
+  [[nodiscard]] static routing::ExpandedLayout groups_of(Round& round) {
+    return {round.expert_begin, round.rows_per_expert, round.aligned_rows_per_expert, {}};
+  }
+  [[nodiscard]] fabric::Queue& queue(int peer) { return fabric_->queue(RankId{peer}, 0); }
+  void put(int peer, std::uint64_t offset, std::span<const std::byte> from,
+           StoreHint hint = StoreHint::kKeep) {
+    queue(peer).post_put({window_.get(), offset}, from, fabric::Order::kRelaxed, hint);
+  }
+  [[nodiscard]] bool announcement_proves_data(const Call& call) const;
+
+  const std::shared_ptr<fabric::Fabric> fabric_;
+  const BufferOptions options_;
+  const WindowLayout layout_;
+  const MemoryPlan memory_;
+  const routing::ExpertSplit split_;
+  const int rank_;
+  const int rank_count_;
+  std::vector<std::int32_t> owner_of_;  // [expert]
+  trace::Recorder recorder_;
+  std::unique_ptr<fabric::Window> window_;
+  std::unique_ptr<collective::ProofChannel> announce_;
+  std::vector<std::unique_ptr<collective::ProofChannel>> row_proofs_;  // [protocol]
+  std::vector<std::unique_ptr<schedule::Schedule>> schedules_;         // [schedule]
+  std::unique_ptr<collective::Credits> credits_;
+  std::vector<std::shared_ptr<Round>> rounds_;  // [slot]
+  std::uint64_t ordinal_ = 0;                   // operations begun
+  std::uint64_t round_count_ = 0;               // dispatches that went through
+  std::uint64_t combine_count_ = 0;             // combines that were decided, refused ones too
+  bool is_closed_ = false;
+
+  // Scratch, sized once.
+  std::vector<std::uint32_t> expert_rows_;  // [E]: rows of mine per expert
+  std::vector<std::uint32_t> rank_tokens_;  // [R]: tokens of mine per rank
+  std::vector<std::int64_t> my_start_;      // [E] expanded, [R] plain: first row of mine
+  std::vector<std::int64_t> next_start_;    // likewise: next row of mine
+  std::vector<std::int64_t> all_rows_;      // [E]: rows of all sources
+  std::vector<std::int64_t> needed_rows_;   // [R]: rows that each rank receives
+  std::vector<std::byte> announcement_;
+  std::vector<std::uint32_t> landed_count_;  // [R]
+  std::vector<std::uint8_t> in_group_;       // [R]
+  std::vector<std::int32_t> packed_token_;   // send order: by expert or by rank
+  std::vector<float> packed_weight_;
+  std::vector<std::int32_t> packed_expert_;  // plain: [.., K]
+  std::vector<std::uint64_t> packed_begin_;  // [E] or [R], plus the end
+  std::vector<std::byte*> region_base_;      // [R]
+  std::vector<std::int64_t> next_row_;       // [L], expanded: while landed rows are placed
+  std::int64_t plain_row_ = 0;               // plain: likewise
+  std::vector<std::byte> landed_head_;
+};
+
+}  // namespace crossdock::ep

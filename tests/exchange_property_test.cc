@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random shapes and routings against the slow reference, bit for bit. Each case draws one mode,
+// protocol, schedule, layout and element type; a fifth of the cases run as processes.
+// TEST_CASES and TEST_SEED choose how many and which.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "tests/support/exchange_case.h"
+#include "tests/support/rank_runner.h"
+
+namespace crossdock::testing {
+namespace {
+
+std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+// A batch shares one team, so that most of the time goes into rounds.
+void run_batch(std::uint64_t first_seed, int case_count, int rank_count, RankKind kind) {
+  RunOptions options;
+  options.kind = kind;
+  options.communicator.timeout = std::chrono::seconds(60);
+  run_ranks(
+      rank_count,
+      [&](Communicator& communicator) {
+        for (int index = 0; index < case_count && !::testing::Test::HasFailure(); ++index) {
+          const ExchangeCase drawn =
+              draw_case(first_seed + static_cast<std::uint64_t>(index), rank_count);
+          SCOPED_TRACE(drawn.describe());
+          run_case(drawn, communicator);
+        }
+      },
+      options);
+}
+
+TEST(ExchangeProperty, RandomRoundsAreBitExact) {
+  const std::uint64_t case_count = number_from("TEST_CASES", 1000);
+  const std::uint64_t seed = number_from("TEST_SEED", 20261201);
+  constexpr int kBatch = 25;
+  std::cout << "cases " << case_count << ", repeat with TEST_SEED=" << seed << "\n";
+  std::map<std::string, int> reached;
+  for (std::uint64_t done = 0; done < case_count && !HasFailure(); done += kBatch) {
+    const int rank_count = static_cast<int>((done / kBatch) % 12) + 1;
+    const RankKind kind =
+        (done / kBatch / 12 + done / kBatch) % 5 == 0 ? RankKind::kProcesses : RankKind::kThreads;
+    for (int index = 0; index < kBatch; ++index) {
+      const ExchangeCase drawn =
+          draw_case(seed + done + static_cast<std::uint64_t>(index), rank_count);
+      ++reached[std::string(to_string(drawn.dispatch.mode))];
+      ++reached[std::string(to_string(drawn.dispatch.layout))];
+      ++reached[std::string(to_string(drawn.buffer.element))];
+      ++reached[drawn.protocol];
+      ++reached[drawn.schedule];
+      ++reached[kind == RankKind::kProcesses ? "processes" : "threads"];
+    }
+    run_batch(seed + done, kBatch, rank_count, kind);
+  }
+  // A sweep that never drew a branch proves nothing about it.
+  for (const char* name :
+       {"auto", "throughput", "latency", "plain", "expanded", "bf16", "fp32", "bytes", "tail_fence",
+        "barrier", "direct", "rotation", "processes", "threads"}) {
+    EXPECT_GT(reached[name], 0) << name << " was never drawn";
+    std::cout << name << ": " << reached[name] << " cases\n";
+  }
+}
+
+}  // namespace
+}  // namespace crossdock::testing
