@@ -48,6 +48,10 @@ ClockGroups find_clocks(std::span<const RankTrace> traces) {
   return clocks;
 }
 
+// Viewers take process 0 for the idle one and thread ids as unique over all processes.
+int process_of(int rank) { return rank + 1; }
+int thread_of(int rank, int lane) { return process_of(rank) * 10 + lane; }
+
 class Writer {
  public:
   explicit Writer(Lanes lanes) : lanes_(lanes) {}
@@ -91,7 +95,8 @@ class Writer {
   void add_metadata(int rank, std::string_view kind, std::string_view args) {
     begin_event();
     fmt::format_to(std::back_inserter(events_),
-                   R"({{"ph":"M","pid":{},"tid":0,"name":"{}","args":{{{}}}}})", rank, kind, args);
+                   R"({{"ph":"M","pid":{},"tid":0,"name":"{}","args":{{{}}}}})", process_of(rank),
+                   kind, args);
   }
 
   void name_lanes(int rank, const std::array<bool, kLaneNames.size()>& used) {
@@ -103,7 +108,8 @@ class Writer {
       fmt::format_to(std::back_inserter(events_),
                      R"({{"ph":"M","pid":{},"tid":{},"name":"thread_name",)"
                      R"("args":{{"name":"{}"}}}})",
-                     rank, lane, lanes_ == Lanes::kRank ? "stages" : kLaneNames[lane]);
+                     process_of(rank), thread_of(rank, static_cast<int>(lane)),
+                     lanes_ == Lanes::kRank ? "stages" : kLaneNames[lane]);
     }
   }
 
@@ -119,7 +125,7 @@ class Writer {
         std::back_inserter(events_),
         R"({{"ph":"X","pid":{},"tid":{},"name":"{}","cat":"{}","ts":{}.{:03},)"
         R"("dur":{}.{:03},"args":{{"round":{},"operation":"{}"}}}})",
-        rank, lane_of(span),
+        process_of(rank), thread_of(rank, lane_of(span)),
         stage == nullptr ? fmt::format("stage {}", span.stage) : std::string(stage->name),
         stage == nullptr ? "unknown" : to_string(stage->plane), begin_ns / 1000, begin_ns % 1000,
         duration_ns / 1000, duration_ns % 1000, span.round, to_string(span.operation));

@@ -51,18 +51,19 @@ TEST(Chrome, OneProcessPerRankAndOneThreadPerPlane) {
   const std::vector<RankTrace> traces = {sample_trace(0, 2, 987'654'321'000'123),
                                          sample_trace(1, 2, 987'654'321'001'124)};
   const json document = parse(make_chrome_json(traces));
-  EXPECT_EQ(process_names(document), (std::map<int, std::string>{{0, "rank 0"}, {1, "rank 1"}}));
+  EXPECT_EQ(process_names(document), (std::map<int, std::string>{{1, "rank 0"}, {2, "rank 1"}}));
   const auto spans = events(document, "X");
   ASSERT_EQ(spans.size(), 4U);
   EXPECT_EQ(spans[0].at("name"), "post");
   EXPECT_EQ(spans[0].at("cat"), "data");
-  EXPECT_EQ(spans[0].at("tid"), static_cast<int>(Plane::kData));
+  EXPECT_EQ(spans[0].at("tid"), 10 + static_cast<int>(Plane::kData));
   EXPECT_EQ(spans[0].at("args").at("round"), 1);
   EXPECT_EQ(spans[0].at("args").at("operation"), "dispatch");
-  EXPECT_EQ(spans[1].at("tid"), static_cast<int>(Plane::kSync));
+  EXPECT_EQ(spans[1].at("tid"), 10 + static_cast<int>(Plane::kSync));
   EXPECT_EQ(spans[1].at("ts"), 1.5);
   EXPECT_EQ(spans[1].at("dur"), 2.507);
-  EXPECT_EQ(spans[2].at("pid"), 1);
+  EXPECT_EQ(spans[2].at("pid"), 2);
+  EXPECT_EQ(spans[2].at("tid"), 20 + static_cast<int>(Plane::kData));
   EXPECT_EQ(spans[2].at("ts"), 1.001);
 }
 
@@ -70,7 +71,7 @@ TEST(Chrome, ARankCanBeOneThread) {
   const std::vector<RankTrace> traces = {sample_trace(0, 2, 0)};
   const json document = parse(make_chrome_json(traces, {.lanes = Lanes::kRank}));
   for (const json& span : events(document, "X")) {
-    EXPECT_EQ(span.at("tid"), 0);
+    EXPECT_EQ(span.at("tid"), 10);
   }
 }
 
@@ -95,7 +96,7 @@ TEST(Chrome, SeparateClocksAreNamedAndEachStartsAtItsOwnZero) {
   traces[1].clock_domain ^= 1;
   const json document = parse(make_chrome_json(traces, {.mixed_clocks = MixedClocks::kSeparate}));
   EXPECT_EQ(process_names(document),
-            (std::map<int, std::string>{{0, "clock A: rank 0"}, {1, "clock B: rank 1"}}));
+            (std::map<int, std::string>{{1, "clock A: rank 0"}, {2, "clock B: rank 1"}}));
   const auto spans = events(document, "X");
   ASSERT_EQ(spans.size(), 4U);
   EXPECT_EQ(spans[0].at("ts"), 0.0);
@@ -111,7 +112,7 @@ TEST(Chrome, DroppedSpansAndUnknownStagesAreShown) {
   const json document = parse(text);
   EXPECT_THAT(text.value(), HasSubstr("12 spans were dropped"));
   EXPECT_EQ(events(document, "X")[0].at("name"), "stage 900");
-  EXPECT_EQ(events(document, "X")[0].at("tid"), 3);
+  EXPECT_EQ(events(document, "X")[0].at("tid"), 13);
 }
 
 TEST(Chrome, TooManySpansAreRefusedWithTheirNumber) {
