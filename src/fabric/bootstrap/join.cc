@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -138,7 +137,8 @@ Result<Connection> join_root(const TcpPlan& plan, Deadline deadline) {
                                   fmt::format("timed out; last try: {}", problem.message()), 0));
     }
     still_waiting.report([&] { return fmt::format("{} ({})", place(plan), problem.message()); });
-    std::this_thread::sleep_for(std::min(pause, left));
+    CROSSDOCK_RETURN_IF_ERROR(
+        poll_until({}, Deadline::after(monotonic_clock(), std::min(pause, left))));
     pause = std::min<Duration>(2 * pause, kPauseMax);
   }
 }

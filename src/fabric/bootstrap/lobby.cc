@@ -19,7 +19,7 @@ namespace crossdock::fabric {
 namespace {
 
 constexpr auto kVisitTime = std::chrono::seconds(5);
-constexpr auto kFarewellTime = std::chrono::milliseconds(500);
+constexpr auto kLatecomerTime = std::chrono::seconds(1);
 // Room for strangers beside all ranks knocking at once; beyond it the oldest visitor has to go.
 constexpr std::size_t kStrangersMax = 64;
 
@@ -29,6 +29,21 @@ struct Visitor {
   Nonce root_nonce;
   Deadline deadline;
 };
+
+Status size_mismatch(int root_size, std::uint32_t rank, std::uint32_t size) {
+  return Status(
+      StatusKind::kMismatch, Scope::kCommunicator,
+      fmt::format("bootstrap: ranks disagree about the size: rank 0 has {}, rank {} has {}",
+                  root_size, rank, size),
+      static_cast<int>(rank));
+}
+
+Status claimed_twice(int rank, std::uint32_t process, std::uint32_t other_process) {
+  return Status(StatusKind::kMismatch, Scope::kCommunicator,
+                fmt::format("bootstrap: rank {} is claimed twice, by process {} and by process {}",
+                            rank, process, other_process),
+                rank);
+}
 
 class Lobby {
  public:
@@ -55,7 +70,9 @@ class Lobby {
   [[nodiscard]] std::vector<int> missing_ranks() const;
   [[nodiscard]] Status timed_out() const;
   void note_stranger(const Visitor& visitor, std::string_view problem);
-  Verdict refuse_job(Visitor& visitor, StatusKind kind, std::string message, int culprit);
+  Verdict refuse_job(Visitor& visitor, const Status& reason);
+  void note_failure(const Status& status);
+  void fail_all();
 
   int size_;
   Key job_key_;
@@ -63,7 +80,7 @@ class Lobby {
   std::deque<Visitor> visitors_;                   // oldest first
   std::vector<std::optional<Connection>> leaves_;  // [rank]
   std::vector<std::uint32_t> process_ids_;         // [rank], 0 until joined
-  int joined_count_ = 1;                           // the root itself
+  int joined_count_ = 1;                           // the root itself; then also those refused
   int stranger_count_ = 0;
   std::string last_stranger_;
   std::string wrong_secret_;
@@ -72,24 +89,40 @@ class Lobby {
 };
 
 Result<std::vector<std::optional<Connection>>> Lobby::run(Deadline deadline) {
-  Status status;
-  while (status.ok() && joined_count_ < size_) {
-    status = deadline.expired(monotonic_clock().now()) ? timed_out() : serve_events(deadline);
+  while (failure_.ok() && joined_count_ < size_) {
+    note_failure(deadline.expired(monotonic_clock().now()) ? timed_out() : serve_events(deadline));
   }
-  if (status.ok()) {
-    status = send_start();
+  if (failure_.ok()) {
+    note_failure(send_start());
   }
-  if (status.ok()) {
+  if (failure_.ok()) {
     return std::move(leaves_);
   }
+  fail_all();
+  return failure_;
+}
+
+/// Ranks that joined learn the reason at once. Those that are still on their way may come for a
+/// short while: else they would wait for a root that is gone until their own deadline.
+void Lobby::fail_all() {
+  std::vector<std::optional<Connection>> told = std::exchange(leaves_, {});
+  leaves_.resize(told.size());
   std::vector<Connection*> joined;
-  for (auto& leaf : leaves_) {
+  for (auto& leaf : told) {
     if (leaf) {
       joined.push_back(&*leaf);
     }
   }
-  announce_failure(joined, status);
-  return status;
+  announce_failure(joined, failure_);
+  if (failure_.kind() == StatusKind::kTimeout) {
+    return;  // They had their time.
+  }
+  const Deadline deadline = Deadline::after(monotonic_clock(), kLatecomerTime);
+  while (joined_count_ < size_ && !deadline.expired(monotonic_clock().now())) {
+    if (!serve_events(deadline).ok()) {
+      return;
+    }
+  }
 }
 
 Status Lobby::serve_events(Deadline deadline) {
@@ -123,7 +156,6 @@ Status Lobby::serve_events(Deadline deadline) {
     staying.push_back(std::move(visitor));
   }
   visitors_ = std::move(staying);
-  CROSSDOCK_RETURN_IF_ERROR(failure_);
   for (const int rank : ranks) {
     if ((event++)->revents != 0) {
       CROSSDOCK_RETURN_IF_ERROR(serve_leaf(rank));
@@ -196,22 +228,18 @@ Lobby::Verdict Lobby::admit(Visitor& visitor, const FrameView& frame) {
                                 visitor.address.to_string(), claimed);
     return Verdict::kLeave;
   }
+  if (!failure_.ok()) {
+    ++joined_count_;
+    return refuse_job(visitor, failure_);
+  }
   const int rank = claimed < static_cast<std::uint32_t>(size_) ? static_cast<int>(claimed) : -1;
   if (join->size != static_cast<std::uint32_t>(size_) || rank < 0) {
-    return refuse_job(
-        visitor, StatusKind::kMismatch,
-        fmt::format("bootstrap: ranks disagree about the size: rank 0 has {}, rank {} "
-                    "has {}",
-                    size_, claimed, join->size),
-        static_cast<int>(claimed));
+    ++joined_count_;
+    return refuse_job(visitor, size_mismatch(size_, claimed, join->size));
   }
   auto& process_id = process_ids_[static_cast<std::size_t>(rank)];
   if (process_id != 0) {
-    return refuse_job(visitor, StatusKind::kMismatch,
-                      fmt::format("bootstrap: rank {} is claimed twice, by process {} and by "
-                                  "process {}",
-                                  rank, process_id, join->process_id),
-                      rank);
+    return refuse_job(visitor, claimed_twice(rank, process_id, join->process_id));
   }
   process_id = join->process_id;
   visitor.connection.post(FrameKind::kAccepted, claimed, {});
@@ -221,15 +249,18 @@ Lobby::Verdict Lobby::admit(Visitor& visitor, const FrameView& frame) {
   return Verdict::kLeave;  // as a visitor
 }
 
-Lobby::Verdict Lobby::refuse_job(Visitor& visitor, StatusKind kind, std::string message,
-                                 int culprit) {
-  const Status reason(kind, Scope::kCommunicator, std::move(message), culprit);
+Lobby::Verdict Lobby::refuse_job(Visitor& visitor, const Status& reason) {
   Connection* const connection = &visitor.connection;
   announce_failure(std::span(&connection, 1), reason);
-  if (failure_.ok()) {
-    failure_ = reason;
-  }
+  note_failure(reason);
   return Verdict::kLeave;
+}
+
+/// The first reason wins, for all ranks have to hear the same.
+void Lobby::note_failure(const Status& status) {
+  if (failure_.ok()) {
+    failure_ = status;
+  }
 }
 
 Status Lobby::serve_leaf(int rank) {
@@ -299,49 +330,6 @@ Result<std::vector<std::optional<Connection>>> admit_leaves(const TcpPlan& plan,
                                                 ? adopt_listener(plan.options.listener_fd)
                                                 : listen_on(plan.addresses));
   return Lobby(plan, std::move(listener)).run(deadline);
-}
-
-void announce_failure(std::span<Connection* const> connections, const Status& reason) {
-  const Deadline deadline = Deadline::after(monotonic_clock(), kFarewellTime);
-  std::vector<Connection*> open;
-  for (Connection* connection : connections) {
-    connection->post(FrameKind::kError, 0, encode_error(reason));
-    open.push_back(connection);
-  }
-  for (;;) {
-    std::erase_if(open, [](Connection* connection) {
-      return !connection->flush_some().ok() || !connection->has_unsent();
-    });
-    if (open.empty() || deadline.expired(monotonic_clock().now())) {
-      return;
-    }
-    std::vector<pollfd> events;
-    for (const Connection* connection : open) {
-      events.push_back(connection->wanted_events());
-      events.back().events = POLLOUT;
-    }
-    if (!poll_until(events, deadline).ok()) {
-      return;
-    }
-  }
-}
-
-std::vector<std::byte> encode_join(const JoinPayload& join) {
-  std::vector<std::byte> payload(join.leaf_nonce.begin(), join.leaf_nonce.end());
-  append_u32(payload, join.size);
-  append_u32(payload, join.process_id);
-  return payload;
-}
-
-std::optional<JoinPayload> decode_join(std::span<const std::byte> payload) {
-  if (payload.size() != kJoinPayloadBytes) {
-    return std::nullopt;
-  }
-  JoinPayload join;
-  std::copy_n(payload.begin(), join.leaf_nonce.size(), join.leaf_nonce.begin());
-  join.size = read_u32(payload.subspan<sizeof(Nonce), 4>());
-  join.process_id = read_u32(payload.subspan<sizeof(Nonce) + 4, 4>());
-  return join;
 }
 
 }  // namespace crossdock::fabric

@@ -3,7 +3,6 @@
 // that leaves or times out ends every later round for all, so that nobody waits for it.
 // Thread rule: one bootstrap per thread; the team is shared and locks itself.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +16,7 @@
 #include "base/status_macros.h"
 #include "fabric/bootstrap/blob_limit.h"
 #include "fabric/bootstrap/bootstrap.h"
+#include "fabric/bootstrap/tcp.h"
 
 namespace crossdock::fabric {
 
@@ -102,8 +102,7 @@ class ThreadTeam {
       }
     }
     return Status(StatusKind::kTimeout, Scope::kCommunicator,
-                  fmt::format("bootstrap: timed out waiting for rank {} of {}",
-                              fmt::join(missing, ", "), mine_.size()),
+                  fmt::format("bootstrap: timed out waiting for {}", list_ranks(missing, size())),
                   missing.front());
   }
 
