@@ -25,10 +25,11 @@ namespace {
 // Purposes of set-up exchanges: two ranks in different calls find out at once.
 enum Purpose : std::uint32_t {
   kOfferSegment = 1,
+  kAttachVerdict,
   kMemoryNeeds,
   kMemoryVerdict,
   kAllGather,
-  kSplit
+  kSplit,
 };
 
 constexpr Guarantees kShmGuarantees{
@@ -68,7 +69,7 @@ std::span<const std::byte> bytes_of(const T& value) {
   return std::as_bytes(std::span(&value, 1));
 }
 
-std::span<const std::byte> bytes_of(std::string_view text) {
+std::span<const std::byte> text_bytes(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
@@ -109,7 +110,7 @@ Status ShmFabric::connect(const Gather& gather) {
   mesh_->set_watch([this] { return look_at_peers(Duration::zero(), -1); });
   CROSSDOCK_ASSIGN_OR_RETURN(const auto own, Segment::create(sizeof(Presence), PageKind::kBase));
   bool everybody_made = false;
-  CROSSDOCK_ASSIGN_OR_RETURN(auto segments, offer(own, Status(), sizeof(Presence), everybody_made));
+  CROSSDOCK_ASSIGN_OR_RETURN(auto segments, offer(own, sizeof(Presence), everybody_made));
   presences_ = std::move(segments);
   close_at_exit(own);
   return {};
@@ -163,52 +164,80 @@ struct ShmFabric::SegmentOffer {
   std::uint32_t pages;
 };
 
-// One exchange of descriptors. When a rank could not make its segment nobody gets any.
+// Offers descriptors, attaches what came, and hears from everybody how that went: all ranks get all
+// segments or none does, and nobody's segment goes away before its peers have it.
 Result<std::vector<std::shared_ptr<Segment>>> ShmFabric::offer(const std::shared_ptr<Segment>& own,
-                                                               Status made, std::size_t byte_count,
+                                                               std::size_t byte_count,
                                                                bool& everybody_made) {
-  const SegmentOffer mine{byte_count, own ? own->id() : 0, made.ok() ? 1U : 0U,
-                          own ? static_cast<std::uint32_t>(own->pages()) : 0U};
+  const SegmentOffer mine{byte_count, own ? own->id() : 0, own ? 1U : 0U, 0U};
   CROSSDOCK_ASSIGN_OR_RETURN(
       const auto messages,
       mesh_->exchange(kOfferSegment, bytes_of(mine), own ? own->fd() : -1, make_deadline()));
   std::vector<std::shared_ptr<Segment>> segments(messages.size());
-  Status status;
+  Status attached;
   everybody_made = true;
-  for (std::size_t peer = 0; peer < messages.size() && status.ok(); ++peer) {
+  for (std::size_t peer = 0; peer < messages.size() && attached.ok(); ++peer) {
     SegmentOffer theirs{};
-    if (messages[peer].bytes.size() != sizeof theirs) {
-      status = Status(StatusKind::kInternal, Scope::kCommunicator,
-                      fmt::format("rank {} sent a malformed memory offer", peer));
-      break;
-    }
-    std::memcpy(&theirs, messages[peer].bytes.data(), sizeof theirs);
+    std::memcpy(&theirs, messages[peer].bytes.data(),
+                std::min(messages[peer].bytes.size(), sizeof theirs));
     everybody_made = everybody_made && theirs.made == 1;
-    if (theirs.byte_count != byte_count) {
-      status = Status(StatusKind::kMismatch, Scope::kCommunicator,
-                      fmt::format("window bytes differ: rank {} has {}, rank {} has {}", rank_,
-                                  byte_count, peer, theirs.byte_count),
-                      static_cast<int>(peer));
-    } else if (static_cast<int>(peer) == rank_) {
-      segments[peer] = own;
-    } else if (theirs.made == 1 && mesh_->same_process(static_cast<int>(peer))) {
-      segments[peer] = Segment::find(theirs.segment_id);
-    } else if (theirs.made == 1 && messages[peer].fd >= 0) {
-      auto attached = Segment::attach(::dup(messages[peer].fd), byte_count);
-      status = attached.status();
-      segments[peer] = attached.ok() ? attached.value() : nullptr;
-    }
-    if (status.ok() && theirs.made == 1 && segments[peer] == nullptr) {
-      status = Status(StatusKind::kIo, Scope::kCommunicator,
-                      fmt::format("rank {}'s shared memory did not arrive", peer),
-                      static_cast<int>(peer));
+    segments[peer] = own;
+    if (static_cast<int>(peer) != rank_) {
+      attached =
+          attach(static_cast<int>(peer), theirs, messages[peer].fd, byte_count, segments[peer]);
     }
   }
   close_fds(messages);
-  if (!status.ok()) {
-    return status;
-  }
+  CROSSDOCK_RETURN_IF_ERROR(share_verdict(kAttachVerdict, attached));
   return segments;
+}
+
+Status ShmFabric::attach(int peer, const SegmentOffer& offer, int fd, std::size_t byte_count,
+                         std::shared_ptr<Segment>& segment) {
+  segment = nullptr;
+  if (offer.byte_count != byte_count) {
+    return {StatusKind::kMismatch, Scope::kOperation,
+            fmt::format("window bytes differ: rank {} has {}, rank {} has {}", rank_, byte_count,
+                        peer, offer.byte_count),
+            peer};
+  }
+  if (offer.made == 0) {
+    return {};
+  }
+  if (mesh_->same_process(peer)) {
+    segment = Segment::find(offer.segment_id);
+  } else if (fd >= 0) {
+    CROSSDOCK_ASSIGN_OR_RETURN(segment, Segment::attach(::dup(fd), byte_count));
+  }
+  if (segment == nullptr) {
+    return {StatusKind::kIo, Scope::kOperation,
+            fmt::format("rank {}'s shared memory did not arrive", peer), peer};
+  }
+  return {};
+}
+
+// Every rank's verdict reaches every rank. Own trouble first, then the lowest other rank's.
+Status ShmFabric::share_verdict(std::uint32_t purpose, const Status& own) {
+  std::string text;
+  if (!own.ok()) {
+    text = static_cast<char>(own.kind());
+    text += own.message().substr(0, 400);
+  }
+  CROSSDOCK_ASSIGN_OR_RETURN(const auto verdicts,
+                             mesh_->exchange(purpose, text_bytes(text), -1, make_deadline()));
+  CROSSDOCK_RETURN_IF_ERROR(own);
+  for (std::size_t peer = 0; peer < verdicts.size(); ++peer) {
+    const auto& bytes = verdicts[peer].bytes;
+    if (bytes.empty()) {
+      continue;
+    }
+    const auto kind = std::min(static_cast<std::uint8_t>(bytes[0]),
+                               static_cast<std::uint8_t>(StatusKind::kInternal));
+    const std::string_view words(reinterpret_cast<const char*>(bytes.data()) + 1, bytes.size() - 1);
+    return {static_cast<StatusKind>(kind), Scope::kOperation,
+            fmt::format("rank {}: {}", peer, words), static_cast<int>(peer)};
+  }
+  return {};
 }
 
 Status ShmFabric::check_host_memory(std::size_t byte_count) {
@@ -222,21 +251,7 @@ Status ShmFabric::check_host_memory(std::size_t byte_count) {
     sum = checked_add(sum, theirs).value_or(~std::uint64_t{0});
   }
   // Ranks may live in different cgroups: each judges by its own limits, all hear every verdict.
-  const Status own = check_memory(sum, memory_room());
-  CROSSDOCK_ASSIGN_OR_RETURN(
-      const auto verdicts,
-      mesh_->exchange(kMemoryVerdict, bytes_of(own.message()), -1, make_deadline()));
-  for (std::size_t peer = 0; peer < verdicts.size(); ++peer) {
-    const auto& bytes = verdicts[peer].bytes;
-    if (!bytes.empty()) {
-      return {StatusKind::kNoMemory, Scope::kOperation,
-              fmt::format("rank {}: {}", peer,
-                          std::string_view(reinterpret_cast<const char*>(bytes.data()),
-                                           std::min<std::size_t>(bytes.size(), 400))),
-              static_cast<int>(peer)};
-    }
-  }
-  return {};
+  return share_verdict(kMemoryVerdict, check_memory(sum, memory_room()));
 }
 
 // Huge pages only when every rank got them: equal paths on all ranks.
@@ -247,8 +262,8 @@ Result<std::vector<std::shared_ptr<Segment>>> ShmFabric::make_segments(std::size
     }
     auto own = Segment::create(byte_count, pages);
     bool everybody_made = false;
-    CROSSDOCK_ASSIGN_OR_RETURN(auto segments, offer(own.ok() ? own.value() : nullptr, own.status(),
-                                                    byte_count, everybody_made));
+    CROSSDOCK_ASSIGN_OR_RETURN(auto segments,
+                               offer(own.ok() ? own.value() : nullptr, byte_count, everybody_made));
     if (everybody_made) {
       return segments;
     }

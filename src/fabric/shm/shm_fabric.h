@@ -50,8 +50,10 @@ class ShmFabric final : public Fabric {
   Result<std::vector<std::shared_ptr<Segment>>> make_segments(std::size_t byte_count);
   Status check_host_memory(std::size_t byte_count);
   Result<std::vector<std::shared_ptr<Segment>>> offer(const std::shared_ptr<Segment>& own,
-                                                      Status made, std::size_t byte_count,
-                                                      bool& everybody_made);
+                                                      std::size_t byte_count, bool& everybody_made);
+  Status attach(int peer, const SegmentOffer& offer, int fd, std::size_t byte_count,
+                std::shared_ptr<Segment>& segment);
+  Status share_verdict(std::uint32_t purpose, const Status& own);
   Status look_at_peers(Duration sleep, int awaited);
   Status learn_fate(int peer, bool process_is_gone);
   Status fail(Status status);
