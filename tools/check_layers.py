@@ -109,7 +109,7 @@ class Layers:
 
 def is_test_file(path):
     name = path.rpartition("/")[2]
-    return "/testing/" in path or re.search(r"^test_|_test(_support)?\.(cc|h)$", name) is not None
+    return "/testing/" in path or re.search(r"^test_|_(test|test_support|suite)\.(cc|h)$", name) is not None
 
 
 def is_system(include):

@@ -27,7 +27,7 @@ COLUMNS_MAX = 100
 LONG_FUNCTIONS = "tools/long_functions.txt"
 SPDX = "SPDX-License-Identifier: Apache-2.0"
 SCRIPT_SUFFIXES = (".py", ".sh", ".cmake")
-TESTS = ("*_test.cc", "*_test_support.h", "*/test_*.h", "*/testing/*", "tests/*")
+TESTS = ("*_test.cc", "*_test_support.h", "*_suite.*", "*/test_*.h", "*/testing/*", "tests/*")
 
 
 @dataclass
