@@ -109,7 +109,8 @@ class Layers:
 
 def is_test_file(path):
     name = path.rpartition("/")[2]
-    return "/testing/" in path or re.search(r"^test_|_(test|test_support|suite)\.(cc|h)$", name) is not None
+    pattern = r"^test_|_(test|test_support|suite)\.(cc|h)$"
+    return "/testing/" in path or re.search(pattern, name) is not None
 
 
 def is_system(include):
