@@ -2,21 +2,15 @@
 #include "cli/binding.h"
 
 #include <fmt/format.h>
+#include <hwloc.h>
+#include <hwloc/glibc-sched.h>
 
 #include <memory>
 #include <utility>
 
 #include "base/status_macros.h"
 
-#ifdef CROSSDOCK_HAVE_HWLOC
-#include <hwloc.h>
-#include <hwloc/glibc-sched.h>
-#endif
-
 namespace crossdock::cli {
-
-#ifdef CROSSDOCK_HAVE_HWLOC
-
 namespace {
 
 struct TopologyDeleter {
@@ -82,17 +76,5 @@ Result<std::vector<RankBinding>> make_bindings(Binding binding, int rank_count) 
   }
   return bindings;
 }
-
-#else
-
-Result<std::vector<RankBinding>> make_bindings(Binding binding, int /*rank_count*/) {
-  if (binding == Binding::kCore || binding == Binding::kNuma) {
-    return Status(StatusKind::kUnsupported, Scope::kOperation,
-                  "cannot bind ranks: this build has no hwloc; --bind none runs without");
-  }
-  return std::vector<RankBinding>();
-}
-
-#endif
 
 }  // namespace crossdock::cli
