@@ -239,13 +239,14 @@ std::string quote(std::string_view text) {
 
 std::string_view nearest_name(std::string_view name,
                               const std::vector<std::string_view>& candidates) {
-  // Hostile names must not cost time; no real one is near this long.
-  if (name.size() > 200) {
-    return {};
-  }
   std::string_view nearest;
   std::size_t least = name.size() / 3 + 1;
   for (const std::string_view candidate : candidates) {
+    // So many edits it takes at least; looking first keeps a very long name cheap.
+    const std::size_t longer = std::max(name.size(), candidate.size());
+    if (longer - std::min(name.size(), candidate.size()) >= least) {
+      continue;
+    }
     if (const std::size_t distance = edit_distance(name, candidate); distance < least) {
       least = distance;
       nearest = candidate;

@@ -104,7 +104,7 @@ constexpr std::array<SettingRow, 14> kTable = {{
     {"CROSSDOCK_SPINS", "integer", "-1", "-1 .. 1000000000",
      "polls of a wait before it yields; -1: by the number of cores", &apply_spins},
     {"CROSSDOCK_MEMORY_BUDGET", "bytes", "0", "0 .. 1048576TiB, like 64MiB",
-     "what all ranks of a host may use for windows; 0: half of what is available",
+     "what one rank's buffer may reserve for rows when row_capacity is 0; 0: 2GiB",
      &apply_memory_budget},
     {"CROSSDOCK_HUGE_PAGES", "choice", "auto", "auto, off, require",
      "huge pages for windows; require: an error when there are none", &apply_huge_pages},

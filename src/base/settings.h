@@ -27,7 +27,7 @@ struct Settings {
   Duration timeout = std::chrono::seconds(100);      // of every wait
   Duration still_waiting = std::chrono::seconds(5);  // between "still waiting" lines; 0: none
   std::int64_t spin_count = -1;                      // polls before yielding; -1: automatic
-  std::uint64_t memory_budget_bytes = 0;             // of a host; 0: half of what is available
+  std::uint64_t memory_budget_bytes = 0;             // of one rank's buffer; 0: 2 GiB
   HugePages huge_pages = HugePages::kAuto;
   bool trace = false;
   LogLevel log_level = LogLevel::kWarn;
