@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>

@@ -14,6 +14,7 @@
 #include "crossdock/types.h"
 #include "fabric/fabric.h"
 #include "fabric/guarantees.h"
+#include "protocol/contract.h"
 #include "protocol/protocol.h"
 #include "protocol/testing/order_explorer.h"
 
@@ -31,7 +32,7 @@ World::World(const ProtocolMaker& make, const Scenario& scenario)
   strong_holds_ = needs.queue_order != fabric::QueueOrder::kNone;
   flush_waits_ = needs.remote_completion;
   word_count_ = ranks_[0].protocol->word_count();
-  const auto pair_count = static_cast<std::size_t>(rank_count * rank_count);
+  const std::size_t pair_count = ranks_.size() * ranks_.size();
   queues_.resize(pair_count * static_cast<std::size_t>(scenario.lane_count));
   rows_.assign(queues_.size() * 2 * static_cast<std::size_t>(scenario.unit_count), -1);
   words_.assign(pair_count * static_cast<std::size_t>(word_count_), scenario.word_start);
@@ -77,12 +78,13 @@ int World::unit_count(int round, int source, int lane) const {
 std::size_t World::row_index(int target, int source, int round, int lane, int unit) const {
   const int pair = target * scenario_.rank_count + source;
   const int half = pair * 2 + static_cast<int>(epoch_of(round) & 1);
-  return static_cast<std::size_t>((half * scenario_.lane_count + lane) * scenario_.unit_count +
-                                  unit);
+  const int index = (half * scenario_.lane_count + lane) * scenario_.unit_count + unit;
+  return static_cast<std::size_t>(index);
 }
 
 std::size_t World::word_index(int target, int source, int word) const {
-  return static_cast<std::size_t>((target * scenario_.rank_count + source) * word_count_ + word);
+  const int index = (target * scenario_.rank_count + source) * word_count_ + word;
+  return static_cast<std::size_t>(index);
 }
 
 std::uint64_t World::epoch_of(int round) const {
@@ -91,8 +93,8 @@ std::uint64_t World::epoch_of(int round) const {
 
 bool World::is_drained(int rank) const {
   const auto begin = queues_.begin() + queue_index(rank, 0, 0);
-  return std::all_of(begin, begin + scenario_.rank_count * scenario_.lane_count,
-                     [](const auto& queue) { return queue.empty(); });
+  const auto end = queues_.begin() + queue_index(rank + 1, 0, 0);
+  return std::all_of(begin, end, [](const auto& queue) { return queue.empty(); });
 }
 
 bool World::can_advance(int rank) const {
@@ -365,8 +367,9 @@ std::string World::key() const {
     key.push_back(static_cast<char>(number >> 8 & 0xff));
   };
   for (const Rank& state : ranks_) {
-    put(static_cast<std::uint64_t>((state.round + 1) * 64 + state.posted_count * 2 +
-                                   (state.all_posted ? 1 : 0)));
+    put(static_cast<std::uint64_t>(state.round));
+    put(static_cast<std::uint64_t>(state.posted_count));
+    put(state.all_posted ? 1 : 0);
     put(state.todo.size());
     // What can be asked of a protocol is all of its state that matters here.
     std::uint64_t bits = state.protocol->is_round_proven() ? 1 : 0;
@@ -388,7 +391,7 @@ std::string World::key() const {
     }
   }
   for (const int row : rows_) {
-    put(static_cast<std::uint64_t>(row + 1));
+    put(static_cast<std::uint64_t>(row));
   }
   for (const std::uint64_t word : words_) {
     put(word);
