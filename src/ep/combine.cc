@@ -173,6 +173,7 @@ void Engine::reduce_tokens(const Round& round, void* tokens) {
   const bool is_plain = round.layout == RowLayout::kPlain;
   const auto element_count = static_cast<std::size_t>(options_.hidden);
   auto* out = static_cast<std::byte*>(tokens);
+  const StoreHint hint = choose_hint(static_cast<std::uint64_t>(round.token_count * rank_count_));
   for (std::size_t first = 0; first < round.owners.size(); first += lanes) {
     const auto owners = std::span(round.owners).subspan(first, lanes);
     std::size_t row_count = 0;
@@ -185,10 +186,10 @@ void Engine::reduce_tokens(const Round& round, void* tokens) {
           region_base_[static_cast<std::size_t>(owner)] +
           static_cast<std::uint64_t>(round.row_of_route[first + lane]) * layout_.row_bytes;
     }
-    reduce_rows(options_.element, out, std::span(rows.data(), row_count), element_count,
-                StoreHint::kKeep);
+    reduce_rows(options_.element, out, std::span(rows.data(), row_count), element_count, hint);
     out += layout_.row_bytes;
   }
+  store_fence();  // The caller may hand the tokens to another thread.
   recorder_.moved(trace::kReduce, rank_, round.owners.size() * layout_.row_bytes,
                   round.owners.size());
 }

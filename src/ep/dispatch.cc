@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/status_macros.h"
 #include "ep/engine.h"
@@ -40,7 +41,8 @@ Status Engine::exchange_rows(const DispatchInput& input, Call& call) {
   CROSSDOCK_RETURN_IF_ERROR(locate_rows(call));
   collective::ProofChannel& proof = *row_proofs_[call.options.protocol];
   proof.open_round();
-  post_rows(input, call, choose_hint());
+  const auto row_count = std::accumulate(needed_rows_.begin(), needed_rows_.end(), std::int64_t{0});
+  post_rows(input, call, choose_hint(static_cast<std::uint64_t>(row_count)));
   CROSSDOCK_RETURN_IF_ERROR(proof.all_posted());
   finish_metadata(*call.slot_round);
   zero_gaps(call);

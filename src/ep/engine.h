@@ -112,7 +112,6 @@ class Engine {
   void post_metadata(int peer, const Round& round);
   void finish_metadata(const Round& round);
   void zero_gaps(Call& call);
-  [[nodiscard]] StoreHint choose_hint() const;
 
   // landing.cc (latency mode)
   void land_rows(const DispatchInput& input, Call& call);
@@ -131,6 +130,7 @@ class Engine {
   Status find_region(int owner, const Round& round);
   Status learn_rows(Round& round);
   void reduce_tokens(const Round& round, void* tokens);
+  [[nodiscard]] StoreHint choose_hint(std::uint64_t row_count) const;
 
   [[nodiscard]] std::byte* local_at(std::uint64_t offset) const {
     return window_->local().data() + offset;
@@ -148,10 +148,10 @@ class Engine {
   [[nodiscard]] static routing::ExpandedLayout groups_of(Round& round) {
     return {round.expert_begin, round.rows_per_expert, round.aligned_rows_per_expert, {}};
   }
-  [[nodiscard]] fabric::Queue& queue(int peer) { return fabric_->queue(RankId{peer}, 0); }
   void put(int peer, std::uint64_t offset, std::span<const std::byte> from,
            StoreHint hint = StoreHint::kKeep) {
-    queue(peer).post_put({window_.get(), offset}, from, fabric::Order::kRelaxed, hint);
+    queues_[static_cast<std::size_t>(peer)]->post_put({window_.get(), offset}, from,
+                                                      fabric::Order::kRelaxed, hint);
   }
   [[nodiscard]] bool announcement_proves_data(const Call& call) const;
 
@@ -165,6 +165,7 @@ class Engine {
   std::vector<std::int32_t> owner_of_;  // [expert]
   trace::Recorder recorder_;
   std::unique_ptr<fabric::Window> window_;
+  std::vector<fabric::Queue*> queues_;  // [rank], lane 0
   std::unique_ptr<collective::ProofChannel> announce_;
   std::vector<std::unique_ptr<collective::ProofChannel>> row_proofs_;  // [protocol]
   std::vector<std::unique_ptr<schedule::Schedule>> schedules_;         // [schedule]

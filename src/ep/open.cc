@@ -93,6 +93,9 @@ Result<std::shared_ptr<Engine>> Engine::open(std::shared_ptr<fabric::Fabric> fab
 Status Engine::connect() {
   const protocol::Team team{RankId{rank_}, rank_count_, fabric_->lane_count()};
   CROSSDOCK_ASSIGN_OR_RETURN(window_, fabric_->make_window(layout_.byte_count));
+  for (int peer = 0; peer < rank_count_; ++peer) {
+    queues_.push_back(&fabric_->queue(RankId{peer}, 0));
+  }
   CROSSDOCK_ASSIGN_OR_RETURN(auto announce, protocol::make_protocol(kAnnounceProtocol, team));
   CROSSDOCK_RETURN_IF_ERROR(protocol::check_fit(announce->contract(), fabric_->guarantees()));
   announce_ = std::make_unique<collective::ProofChannel>(*fabric_, *window_, layout_.announce_words,

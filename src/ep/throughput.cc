@@ -82,12 +82,8 @@ void Engine::count_sources(Round& round) const {
 
 // --- post ----------------------------------------------------------------------------------------
 
-// Streaming stores win once the host's ranks together move more than the cache holds.
-StoreHint Engine::choose_hint() const {
-  std::uint64_t row_count = 0;
-  for (const std::int64_t rows : needed_rows_) {
-    row_count += static_cast<std::uint64_t>(rows);
-  }
+// Streaming stores win once the host's ranks together write more than the cache holds.
+StoreHint Engine::choose_hint(std::uint64_t row_count) const {
   return row_count * layout_.row_bytes > last_level_cache_bytes() / 2 ? StoreHint::kStream
                                                                       : StoreHint::kKeep;
 }
