@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers for people. A tooltip always has the exact number as well.
 
+const manyRanks = 24;  // With more ranks than this, rows are drawn low.
 const groups = new Intl.NumberFormat("en-US");
 const count = (value) => groups.format(value);
 

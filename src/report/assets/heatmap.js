@@ -8,12 +8,12 @@ const shadeOf = (share, low, high) =>
 
 function heatmapShape(spec) {
   const columns = spec.columnNames.length;
-  const left = 62;
+  const left = 74;
   const right = 132;
   const gaps = spec.columnGroups ? spec.columnGroups.length - 1 : 0;
   const room = (spec.width || 1170) - left - right - gaps * 5;
   const cell = Math.max(9, Math.min(spec.cellMax || 40, Math.floor(room / columns)));
-  const rowHeight = spec.rowNames.length > 24 ? 14 : 27;
+  const rowHeight = spec.rowNames.length > manyRanks ? 14 : 27;
   const starts = [];
   let x = left;
   let group = 0;
@@ -45,7 +45,7 @@ function heatmapCells(spec, shape, max) {
       row.push(addTooltip(node, () => spec.content(r, c)));
       marks.push(node);
       if (spec.cellText && shape.cell >= 30 && value > 0) {
-        const ink = share > 0.55 ? "fill:light-dark(#fff,#0d1117)" : "fill:var(--text)";
+        const ink = share > 0.55 ? "fill:var(--ink)" : "fill:var(--text)";
         marks.push(svg("text", { class: "inside", x: shape.starts[c] + shape.cell / 2, y: y + shape.rowHeight / 2 + 3.5, "text-anchor": "middle", style: ink }, spec.cellText(r, c)));
       }
     });
@@ -87,7 +87,7 @@ function heatmapTotals(spec, shape) {
     const y = shape.top + r * shape.rowHeight;
     marks.push(svg("text", { x: shape.left - 10, y: y + shape.rowHeight / 2 + 3.5, "text-anchor": "end" }, name));
     marks.push(svg("rect", { x: barX, y: y + 4, width: (52 * rowTotals[r]) / rowMax, height: shape.rowHeight - 9, rx: 2, style: `fill:color-mix(in oklab, ${spec.high} 45%, ${spec.low})` }));
-    marks.push(svg("text", { class: "strong", x: barX + 4 + (52 * rowTotals[r]) / rowMax, y: y + shape.rowHeight / 2 + 3.5 }, spec.format(rowTotals[r])));
+    marks.push(svg("text", { class: "strong", x: barX + 4 + (52 * rowTotals[r]) / rowMax, y: y + shape.rowHeight / 2 + 3.5 }, rowTotals[r] === null ? "no trace" : spec.format(rowTotals[r])));
   });
   columnTotals.forEach((total, c) => {
     const node = svg("rect", {

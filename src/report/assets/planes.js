@@ -15,10 +15,10 @@ function planeRows(ranks) {
     });
     grid.push(segments);
     return [el("div", { class: "label" }, `rank ${rank.rank}`), el("div", { class: "track" }, segments),
-      el("div", { class: "amount" }, time(total(rank)), el("span", { class: "what", style: "color:var(--soft)" }, `  ${percent(rank.planes.sync[0], total(rank))} sync`))];
+      el("div", { class: "amount" }, el("b", null, time(total(rank))), el("span", null, `${percent(rank.planes.sync[0], total(rank))} sync`))];
   });
   roveFocus(grid);
-  return el("div", { class: "rows plane-rows" }, rows);
+  return el("div", { class: ranks.length > manyRanks ? "rows plane-rows dense" : "rows plane-rows" }, rows);
 }
 
 // One line per stage: [sum, count, max] over ranks, the rank with the largest sum, bytes moved.
@@ -41,39 +41,40 @@ function stageTotals(trace, ranks) {
   return [...totals.values()].sort((a, b) => a.id - b.id);
 }
 
-function stageRow(entry, ranks, whole, withBytes) {
+function stageRow(entry, ranks, { whole, largest }, withBytes) {
   const stage = stageOf(entry.id);
   const isOurs = stage.name !== "compute";
   return el("tr", null,
     el("td", null, el("i", { class: "swatch", style: `background:${stage.color}` }), el("b", null, stage.name)),
-    el("td", null, stage.plane),
+    el("td", null, isOurs ? stage.plane : "caller"),
     el("td", null, el("span", { class: "what" }, stage.what)),
     el("td", { class: "number" }, count(entry.spans)),
     el("td", { class: "number" }, time(entry.sum / Math.max(1, entry.spans))),
     el("td", { class: "number" }, time(entry.longest)),
     el("td", { class: "number" }, time(entry.sum / ranks.length)),
-    el("td", null, isOurs ? [el("span", { class: "share" }, el("i", { style: `width:${(100 * entry.sum) / whole}%;background:${stage.color}` })), percent(entry.sum, whole)] : "the caller's"),
+    el("td", { class: "share-cell" }, isOurs ? [el("span", { class: "share" }, el("i", { style: `width:${(100 * entry.sum) / largest}%;background:${stage.color}` })), percent(entry.sum, whole)] : el("span", { class: "what" }, "the caller's time")),
     el("td", { class: "number" }, `${entry.slowest}`),
     withBytes ? el("td", { class: "number" }, entry.bytes ? bytes(entry.bytes) : "") : null);
 }
 
-function stageTable_(trace, ranks, withBytes) {
+function stageTimes(trace, ranks, withBytes) {
   const totals = stageTotals(trace, ranks);
-  const whole = Math.max(1, totals.filter((entry) => stageOf(entry.id).name !== "compute").reduce((sum, entry) => sum + entry.sum, 0));
-  const numbers = ["spans", "mean", "longest", "per rank"].map((name) => el("th", { class: "number", scope: "col" }, name));
+  const sums = totals.filter((entry) => stageOf(entry.id).name !== "compute").map((entry) => entry.sum);
+  const scale = { whole: Math.max(1, sums.reduce((a, b) => a + b, 0)), largest: Math.max(1, ...sums) };
+  const numbers = ["spans", "mean", "longest", "sum / rank"].map((name) => el("th", { class: "number", scope: "col" }, name));
   return el("div", { class: "scroll" }, el("table", { class: "stage-table" },
     el("thead", null, el("tr", null, ["stage", "plane", "what it does"].map((name) => el("th", { scope: "col" }, name)), numbers,
-      el("th", { scope: "col" }, "share of the library's time"), el("th", { class: "number", scope: "col" }, "slowest rank"), withBytes ? el("th", { class: "number", scope: "col" }, "moved") : null)),
-    el("tbody", null, totals.map((entry) => stageRow(entry, ranks, whole, withBytes)))));
+      el("th", { class: "share-head", scope: "col" }, "share of the library's time"), el("th", { class: "number", scope: "col" }, "slowest rank"), withBytes ? el("th", { class: "number", scope: "col" }, "moved") : null)),
+    el("tbody", null, totals.map((entry) => stageRow(entry, ranks, scale, withBytes)))));
 }
 
 function drawPlanes(trace) {
-  const names = Object.keys(trace.summaries).filter((name) => trace.summaries[name]);
+  const names = ["all", "dispatch", "combine", "collective"].filter((name) => trace.summaries[name]);
   if (names.length === 0) return;
   const body = addSection("stages", "Planes and stages", "Where each rank spent its time, over all traced rounds. Data moves payload, control decides where it goes, sync finds out that somebody is done.", [trace.origin]);
   const place = el("div");
-  const show = (name) => place.replaceChildren(planeRows(trace.summaries[name]), el("div", { style: "height:22px" }), stageTable_(trace, trace.summaries[name], name === "all"));
-  body.append(el("div", { class: "controls" }, choice("operation", ["all", ...names.filter((name) => name !== "all")], show), el("span", { class: "grow" }), planeLegend(false)), place);
-  if (trace.dropped_span_count) body.append(el("p", { class: "note warn" }, `${count(trace.dropped_span_count)} spans did not fit into the recorder: these sums lack them.`));
-  if (trace.unknown_span_count) body.append(el("p", { class: "note warn" }, `${count(trace.unknown_span_count)} spans have stages that this version does not know: they are in no sum.`));
+  const show = (name) => place.replaceChildren(planeRows(trace.summaries[name]), el("div", { style: "height:22px" }), stageTimes(trace, trace.summaries[name], name === "all"));
+  body.append(el("div", { class: "controls" }, choice("operation", names, show), el("span", { class: "grow" }), planeLegend(false)), place);
+  if (trace.dropped_span_count) body.append(el("p", { class: "note warn" }, `Spans that did not fit into the recorder: ${count(trace.dropped_span_count)}. These sums lack them.`));
+  if (trace.unknown_span_count) body.append(el("p", { class: "note warn" }, `Spans of stages that this version does not know: ${count(trace.unknown_span_count)}. They are in no sum.`));
 }

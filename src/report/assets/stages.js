@@ -14,8 +14,10 @@ function readStages(stages) {
 
 function stageColor(stage, order) {
   if (stage.name === "compute") return "var(--compute)";
-  const shade = [0, 22, 38, 12, 30, 46][order % 6];
-  return shade === 0 ? `var(--${stage.plane})` : `color-mix(in oklab, var(--${stage.plane}), var(--card) ${shade}%)`;
+  const shade = [0, 16, 28, 8, 22, 36][order % 6];
+  // Away from the colour of the text on it, so that every shade can carry its name.
+  const away = stage.plane === "control" ? "white" : "var(--shade)";
+  return shade === 0 ? `var(--${stage.plane})` : `color-mix(in oklab, var(--${stage.plane}), ${away} ${shade}%)`;
 }
 
 // An id of a newer version is shown by its number.

@@ -2,12 +2,14 @@
 // One round as lanes, one per rank. Wheel over the focused chart (or with Ctrl anywhere) zooms, Shift
 // and wheel or dragging pans; + - 0 and the arrow keys do the same from the keyboard.
 
-const lane = { left: 66, right: 12, top: 62, height: 24, gap: 5 };
+const lane = { left: 66, right: 12, top: 62 };
 
 class Timeline {
   constructor(timeline, rankNames) {
     this.rounds = timeline.rounds;
     this.rankNames = rankNames;
+    this.height = rankNames.length > manyRanks ? 14 : 24;
+    this.pitch = rankNames.length > manyRanks ? 16 : 29;
     this.box = el("div", { class: "timeline" });
     this.caption = el("p", { class: "note" });
     this.focused = null;
@@ -47,13 +49,14 @@ class Timeline {
   ns(x) { return this.begin + ((x - lane.left) / (this.width - lane.left - lane.right)) * (this.end - this.begin); }
 
   draw() {
-    const bottom = lane.top + this.lanes.length * (lane.height + lane.gap);
+    const bottom = lane.top + this.lanes.length * this.pitch;
     const clip = `view-${this.width}`;
     const drawing = svg("svg", { width: this.width, height: bottom + 8, role: "group", "aria-label": `timeline of round ${this.round.round}` },
       svg("defs", null, svg("clipPath", { id: clip }, svg("rect", { x: lane.left, y: 0, width: this.width - lane.left - lane.right, height: bottom + 8 }))),
+      this.drawOperations(bottom),
       this.drawAxis(bottom),
-      svg("g", { "clip-path": `url(#${clip})` }, this.drawOperations(bottom), this.drawSpans()),
-      this.rankNames.map((rank, at) => svg("text", { class: "strong", x: lane.left - 10, y: lane.top + at * (lane.height + lane.gap) + 16, "text-anchor": "end" }, `rank ${rank}`)));
+      svg("g", { "clip-path": `url(#${clip})` }, this.drawSpans()),
+      this.rankNames.map((rank, at) => svg("text", { class: "strong", x: lane.left - 10, y: lane.top + at * this.pitch + this.height / 2 + 4, "text-anchor": "end" }, `rank ${rank}`)));
     this.box.replaceChildren(drawing);
     this.drawing = drawing;
     this.tellTimes();
@@ -62,7 +65,7 @@ class Timeline {
   drawAxis(bottom) {
     return ticks(this.begin, this.end, Math.round(this.width / 130)).map((at) => [
       svg("path", { class: "axis", d: `M${this.x(at)} 44V${bottom}` }),
-      svg("text", { x: this.x(at), y: 57, "text-anchor": "middle", style: "font-size:10.5px" }, at === 0 ? "0" : tickTime(at, this.end - this.begin))]);
+      svg("text", { x: this.x(at), y: 57, "text-anchor": this.x(at) > this.width - 40 ? "end" : "middle", style: "font-size:10.5px" }, at === 0 ? "0" : tickTime(at, this.end - this.begin))]);
   }
 
   drawOperations(bottom) {
@@ -83,20 +86,20 @@ class Timeline {
     const marks = [];
     this.lanes.forEach((spans, at) => {
       const row = [];
-      const y = lane.top + at * (lane.height + lane.gap);
+      const y = lane.top + at * this.pitch;
       spans.forEach((span, order) => {
         const [rank, id, operation, begin, end] = span;
         const stage = stageOf(id);
         const from = Math.max(this.x(begin), lane.left - 2);
         const width = Math.max(1, Math.min(this.x(end), this.width) - from - 0.6);
         const isVisible = end >= this.begin && begin <= this.end;
-        const node = svg("rect", { class: "span", role: "img", x: from, y, width, height: lane.height, rx: Math.min(2.5, width / 2), style: `fill:${stage.color}`, visibility: isVisible ? null : "hidden" });
+        const node = svg("rect", { class: "span", role: "img", x: from, y, width, height: this.height, rx: Math.min(2.5, width / 2), style: `fill:${stage.color}`, visibility: isVisible ? null : "hidden" });
         addTooltip(node, () => spanContent(rank, stage, operation, begin, end));
         node.addEventListener("focus", () => { this.focused = [at, order]; });
         row.push(node);
         marks.push(node);
         if (isVisible && width > 7 * stage.name.length + 6) {
-          marks.push(svg("text", { class: "inside", x: from + width / 2, y: y + 15.5, "text-anchor": "middle", style: inkOn(stage) }, stage.name));
+          marks.push(svg("text", { class: "inside", x: from + width / 2, y: y + this.height / 2 + 3.5, "text-anchor": "middle", style: inkOn(stage) }, stage.name));
         }
       });
       grid.push(row.filter((node) => node.getAttribute("visibility") !== "hidden"));
@@ -153,7 +156,7 @@ class Timeline {
   }
 }
 
-const inkOn = (stage) => (stage.plane === "control" || stage.name === "compute" ? "fill:light-dark(#1a2029,#0d1117)" : "fill:light-dark(#fff,#0d1117)");
+const inkOn = (stage) => (stage.name === "compute" ? "fill:var(--text)" : stage.plane === "control" ? "fill:#1a2029" : "fill:var(--ink)");
 
 function tickTime(ns, length) {
   const [unit, size] = length >= 5e6 ? ["ms", 1e6] : length >= 2000 ? ["µs", 1e3] : ["ns", 1];

@@ -10,7 +10,7 @@ function waitSpec(waits, field, width) {
     label: `${word} of waits between ranks`, width, cellMax: 52, labelWidth: 40, corner: "waited for",
     rowNames: ranks.map((r) => `rank ${r}`), columnNames: ranks.map(String), value: at, format: time,
     low: "var(--wait-low)", high: "var(--wait-high)", cellText: (r, c) => shortTime(at(r, c)), totalName: word, scaleName: "wait per cell",
-    rowTotal: (r) => (waits[r] === null ? 0 : gather(ranks.map((c) => at(r, c)))),
+    rowTotal: (r) => (waits[r] === null ? null : gather(ranks.map((c) => at(r, c)))),
     columnTotal: (c) => gather(ranks.filter((r) => waits[r] !== null).map((r) => at(r, c))),
     content: (r, c) => ({
       title: `rank ${r} waited for rank ${c}`,
@@ -25,7 +25,7 @@ const shortTime = (ns) => (ns < 1000 ? `${Math.round(ns)}n` : ns < 999500 ? `${N
 function drawWaits(trace) {
   const waits = trace.waits;
   if (!waits || !waits.some((row) => row && row.some((wait) => wait[2] > 0))) return;
-  const body = addSection("waits", "Waits", "Row waited for column, over all traced rounds. A dark column is a slow sender, a dark row a slow receiver, a single dark cell a slow path.", [trace.origin]);
+  const body = addSection("waits", "Waits", "Row waited for column, over all traced rounds. A column that stands out is a slow sender, a row a slow receiver, a single cell a slow path.", [trace.origin]);
   const width = waits.length > 12 ? 1170 : 560;
   body.append(el("div", { class: "columns" },
     el("div", null, el("h3", null, "Sum: who is always late"), heatmap(waitSpec(waits, 0, width))),

@@ -5,12 +5,13 @@
 usage: browser_test.py PROGRAM [--keep DIR]
 
 PROGRAM is report_sample. A copy of each page gets a script that uses it like a person (keys, wheel,
-buttons) and notes what happened, so that the page itself carries no code for tests. Exit code 77 (skipped)
-when there is no chromium.
+buttons) and notes what happened, so that the page itself carries no code for tests. Exit code 77
+(skipped) when there is no browser.
 """
 
 import argparse
 import html.parser
+import json
 import shutil
 import subprocess
 import sys
@@ -27,7 +28,10 @@ USE = """
 addEventListener("load", () => {
   const seen = {};
   const note = () => document.documentElement.setAttribute("data-seen", JSON.stringify(seen));
-  const key = (node, name) => node.dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true}));
+  const key = (node, name) =>
+    node.dispatchEvent(new KeyboardEvent("keydown", {key: name, bubbles: true}));
+  const wheel = (options) =>
+    chart.dispatchEvent(new WheelEvent("wheel", {clientX: 700, cancelable: true, ...options}));
   const shown = () => document.querySelector(".timeline + .note").textContent;
   const cell = document.querySelector("#routing .cell");
   if (cell) {
@@ -47,9 +51,9 @@ addEventListener("load", () => {
     seen.whole = shown();
     key(chart, "+");
     seen.zoomed = shown();
-    chart.dispatchEvent(new WheelEvent("wheel", {deltaY: -200, ctrlKey: true, clientX: 700, cancelable: true}));
+    wheel({deltaY: -200, ctrlKey: true});
     seen.wheeled = shown();
-    chart.dispatchEvent(new WheelEvent("wheel", {deltaY: 200, shiftKey: true, clientX: 700, cancelable: true}));
+    wheel({deltaY: 200, shiftKey: true});
     seen.panned = shown();
     key(chart, "0");
     seen.reset = shown();
@@ -58,7 +62,8 @@ addEventListener("load", () => {
     select.dispatchEvent(new Event("change"));
     seen.first = document.querySelector(".timeline svg").getAttribute("aria-label");
     seen.rows = document.querySelectorAll(".stage-table tbody tr").length;
-    [...document.querySelectorAll("#stages .choice button")].find((b) => b.textContent === "combine").click();
+    const buttons = [...document.querySelectorAll("#stages .choice button")];
+    buttons.find((button) => button.textContent === "combine").click();
     seen.combine = document.querySelectorAll(".stage-table tbody tr").length;
   }
   document.querySelector("button.theme").click();
@@ -103,9 +108,9 @@ class Page(html.parser.HTMLParser):
 
 def dump(browser, path, query=""):
     with tempfile.TemporaryDirectory() as profile:
-        done = subprocess.run([browser, *FLAGS, f"--user-data-dir={profile}", "--virtual-time-budget=5000",
-                               "--dump-dom", f"{path.as_uri()}{query}"], capture_output=True, timeout=100,
-                              check=False)
+        command = [browser, *FLAGS, f"--user-data-dir={profile}", "--virtual-time-budget=5000",
+                   "--dump-dom", f"{path.as_uri()}{query}"]
+        done = subprocess.run(command, capture_output=True, timeout=100, check=False)
     if done.returncode != 0:
         sys.exit(f"{browser} ended with {done.returncode}:\n{done.stderr.decode()[-2000:]}")
     return Page(done.stdout.decode())
@@ -125,7 +130,6 @@ class Checks:
 
 
 def check_good(checks, page):
-    import json
     checks.equal("ready", page.root.get("data-ready"), "yes")
     checks.equal("errors", page.root.get("data-errors"), None)
     checks.equal("sections", page.sections,
@@ -137,11 +141,15 @@ def check_good(checks, page):
     checks.equal("facts", page.within["summary", "origin"], 8)
     checks.equal("bars", page.within["bench", "seg"], 7)
     checks.equal("banner", page.classes["verified"], 1)
-    seen = json.loads(page.root.get("data-seen", "{}"))
-    checks.true(f"arrow right: {seen.get('moved')}", (seen.get("moved") or "").startswith("rank 0 to expert 1"))
-    checks.true(f"arrow down: {seen.get('down')}", (seen.get("down") or "").startswith("rank 1 to expert 1"))
+    check_use(checks, json.loads(page.root.get("data-seen", "{}")))
+
+
+def check_use(checks, seen):
+    for what, begin in (("moved", "rank 0 to expert 1"), ("down", "rank 1 to expert 1"),
+                        ("tooltip", "rank 0 to expert 0")):
+        text = seen.get(what) or ""
+        checks.true(f"{what}: {text!r} should begin with {begin!r}", text.startswith(begin))
     checks.equal("tab stops of the heat map", seen.get("stops"), 1)
-    checks.true(f"tooltip: {seen.get('tooltip')}", (seen.get("tooltip") or "").startswith("rank 0 to expert 0"))
     checks.equal("tooltip gone after Escape", seen.get("hidden"), True)
     checks.true("the whole round is shown first", "Shown:" not in seen.get("whole", "Shown:"))
     views = [seen.get(name, "") for name in ("zoomed", "wheeled", "panned")]
@@ -179,7 +187,8 @@ def main():
         keep.mkdir(parents=True, exist_ok=True)
         for name, check in (("good", check_good), ("failed", check_failed)):
             path = keep.resolve() / f"{name}.html"
-            subprocess.run([options.program, path, *(["failed"] if name == "failed" else [])], check=True)
+            kind = ["failed"] if name == "failed" else []
+            subprocess.run([options.program, path, *kind], check=True)
             used = keep.resolve() / f"{name}-used.html"
             text = path.read_text(encoding="utf-8")
             used.write_text(text.replace("</body>", USE + "</body>"), encoding="utf-8")
