@@ -27,7 +27,7 @@
 #include "cli/bench/workload.h"
 #include "crossdock/status.h"
 #include "crossdock/types.h"
-#include "peers/mpi_exchange.h"
+#include "bench/peers/mpi_exchange.h"
 
 namespace crossdock::bench {
 namespace {

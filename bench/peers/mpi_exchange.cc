@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "peers/mpi_exchange.h"
+#include "bench/peers/mpi_exchange.h"
 
 #include <mpi.h>
 

@@ -8,12 +8,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <new>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/bytes.h"
@@ -26,6 +28,7 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x6172656e61303178ULL;
 constexpr std::uint64_t kHeaderBytes = 4096;
+constexpr std::uint64_t kNoteAt = 1024;
 constexpr std::uint64_t kHugePageBytes = std::uint64_t{2} << 20;
 constexpr std::size_t kPageBytes = 4096;
 
@@ -55,6 +58,8 @@ Status io_error(const char* what) {
 }
 
 }  // namespace
+
+std::uint64_t arena_bytes(const ArenaShape& shape) { return layout_of(shape).byte_count; }
 
 Result<Arena> Arena::make(const ArenaShape& shape) {
   const int descriptor = memfd_create("crossdock-bench", MFD_CLOEXEC);
@@ -149,6 +154,17 @@ void Arena::touch_all_windows() const {
       static_cast<void>(page[offset]);
     }
   }
+}
+
+void Arena::write_note(std::string_view text) const {
+  const std::size_t byte_count = std::min<std::size_t>(text.size(), kHeaderBytes - kNoteAt - 1);
+  std::memcpy(base_ + kNoteAt, text.data(), byte_count);
+  base_[kNoteAt + byte_count] = std::byte{0};
+}
+
+std::string Arena::note() const {
+  const char* const text = reinterpret_cast<const char*>(base_ + kNoteAt);
+  return {text, strnlen(text, kHeaderBytes - kNoteAt)};
 }
 
 Status Arena::barrier(Deadline deadline) const {

@@ -4,7 +4,7 @@
 // One anonymous file (memfd), made by the parent and opened by the ranks through its /proc path.
 //
 //   arena   := header samples windows
-//   header  := ArenaHeader, padded to 4096
+//   header  := ArenaHeader, padded to 1024, then a note (JSON text, zero-ended) up to 4096
 //   samples := [contender][round][rank] Sample, padded to 2 MiB
 //   windows := [rank] window_bytes, each padded to 2 MiB
 // Thread rule: one thread per rank; barrier() is where they meet.
@@ -27,6 +27,9 @@ struct ArenaShape {
   int rounds = 1;
   std::uint64_t window_bytes = 0;
 };
+
+/// Of the whole file.
+[[nodiscard]] std::uint64_t arena_bytes(const ArenaShape& shape);
 
 /// One rank's part of one round, on the host's monotonic clock.
 struct Sample {
@@ -65,6 +68,10 @@ class Arena {
   /// Backs one rank's window with memory (of the caller's node) and maps all windows here.
   void touch_own_window(int rank) const;
   void touch_all_windows() const;
+
+  /// One text for whoever reads the arena later; written once, by one rank. Too long: cut.
+  void write_note(std::string_view text) const;
+  [[nodiscard]] std::string note() const;
 
   /// Returns when all ranks are here. kTimeout after `deadline`, kPeerRefused when one failed.
   Status barrier(Deadline deadline) const;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "crossdock/status.h"
 
@@ -26,7 +25,6 @@ struct Verdict {
 class Contender {
  public:
   virtual ~Contender() = default;
-  [[nodiscard]] virtual std::string name() const = 0;
   /// Untimed: fresh input for the round, no two rounds alike.
   virtual Status prepare(std::uint64_t round) = 0;
   /// Timed; all ranks at once.

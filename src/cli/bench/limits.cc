@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bench/limits.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -11,31 +13,23 @@
 #include <vector>
 
 #include "base/copy.h"
-#include "cli/bench/arena.h"
 #include "cli/bench/contender.h"
 #include "cli/bench/limit_kernels.h"
 #include "cli/bench/placement.h"
 #include "cli/bench/verify_rows.h"
 #include "cli/bench/workload.h"
-#include "cli/page_buffer.h"
 #include "crossdock/status.h"
 
 namespace crossdock::bench {
 namespace {
 
-enum class Order : std::uint8_t {
-  kByToken,        // every token's rows together: the source stays in the cache
-  kByDestination,  // ranks after the own one first, rows ascending: the targets are contiguous
-  kContiguous,     // the n-th row of a source as long as the target to the n-th row: STREAM
-};
-
-std::string_view to_string(Order order) {
+std::string_view to_string(LimitOrder order) {
   switch (order) {
-    case Order::kByToken:
+    case LimitOrder::kByToken:
       return "by token";
-    case Order::kByDestination:
+    case LimitOrder::kByDestination:
       return "by destination";
-    case Order::kContiguous:
+    case LimitOrder::kContiguous:
       return "contiguous";
   }
   return "?";
@@ -46,14 +40,14 @@ struct RowAddress {
   RowTarget target;
 };
 
-std::vector<RowAddress> addresses_by(Order order, const Ground& ground) {
+std::vector<RowAddress> addresses_by(LimitOrder order, const Ground& ground) {
   std::vector<RowAddress> addresses;
   for (std::int64_t token = 0; token < ground.shape.tokens; ++token) {
     for (const RowTarget& target : ground.placement.targets(ground.rank, token)) {
       addresses.push_back({token, target});
     }
   }
-  if (order == Order::kByDestination) {
+  if (order == LimitOrder::kByDestination) {
     const auto step_of = [&](const RowAddress& address) {
       return (address.target.rank - ground.rank + ground.shape.ranks) % ground.shape.ranks;
     };
@@ -65,30 +59,23 @@ std::vector<RowAddress> addresses_by(Order order, const Ground& ground) {
   return addresses;
 }
 
-class CopyLimit final : public Contender {
+class RowCopies final : public Contender {
  public:
-  CopyLimit(const Ground& ground, CopyKernel kernel, Order order)
-      : ground_(ground),
-        kernel_(kernel),
-        order_(order),
-        tokens_(static_cast<std::size_t>(ground.shape.tokens) * ground.shape.row_bytes()) {
+  RowCopies(const Ground& ground, const CopyLimit& limit) : ground_(ground), limit_(limit) {
     const std::size_t row_bytes = ground.shape.row_bytes();
-    for (const RowAddress& address : addresses_by(order, ground)) {
-      moves_.push_back(
+    for (const RowAddress& address : addresses_by(limit.order, ground)) {
+      rows_.push_back(
           {.to = ground.arena.window(address.target.rank) +
                  static_cast<std::size_t>(address.target.row) * row_bytes,
-           .from = tokens_.data() + static_cast<std::size_t>(address.token) * row_bytes});
+           .from = ground.tokens.data() + static_cast<std::size_t>(address.token) * row_bytes});
     }
   }
-  [[nodiscard]] std::string name() const override {
-    return std::string(bench::to_string(kernel_)) + ", " + std::string(to_string(order_));
-  }
   Status prepare(std::uint64_t round) override {
-    fill_tokens(ground_.shape, round, ground_.rank, tokens_.span());
+    fill_tokens(ground_.shape, round, ground_.rank, ground_.tokens.span());
     return {};
   }
   Status run() override {
-    copy_rows(kernel_, moves_, ground_.shape.row_bytes());
+    copy_rows(limit_.kernel, rows_, ground_.shape.row_bytes());
     return {};
   }
   Result<Verdict> verify(std::uint64_t round) override {
@@ -98,70 +85,58 @@ class CopyLimit final : public Contender {
 
  private:
   Ground ground_;
-  CopyKernel kernel_;
-  Order order_;
-  PageBuffer tokens_;
-  std::vector<RowCopy> moves_;
+  CopyLimit limit_;
+  std::vector<RowCopy> rows_;
 };
 
-/// STREAM's copy: as many rows as this rank receives, from a private array to its window, one large
-/// copy after the other.
-class StreamCopy final : public Contender {
+class ContiguousCopy final : public Contender {
  public:
-  StreamCopy(const Ground& ground, CopyKernel kernel)
+  ContiguousCopy(const Ground& ground, const CopyLimit& limit)
       : ground_(ground),
-        kernel_(kernel),
-        byte_count_(ground.placement.origins(ground.rank).size() * ground.shape.row_bytes()),
-        source_(byte_count_) {}
-  [[nodiscard]] std::string name() const override {
-    return std::string(bench::to_string(kernel_)) + ", contiguous";
+        limit_(limit),
+        copy_{.to = ground.arena.window(ground.rank), .from = ground.scratch.data()} {
+    long_row_ = ground.shape;  // All rows as one, so that it can be made and checked like a row.
+    long_row_.hidden *= static_cast<std::int64_t>(ground.placement.origins(ground.rank).size());
   }
   Status prepare(std::uint64_t round) override {
-    fill_row(ground_.shape, {.round = round, .source = ground_.rank}, source_.data());
+    fill_row(long_row_, {.round = round, .source = ground_.rank}, ground_.scratch.data());
     return {};
   }
   Status run() override {
-    const RowCopy all{.to = ground_.arena.window(ground_.rank), .from = source_.data()};
-    copy_rows(kernel_, std::span(&all, 1), byte_count_);
+    copy_rows(limit_.kernel, std::span(&copy_, 1), long_row_.row_bytes());
     return {};
   }
   Result<Verdict> verify(std::uint64_t round) override {
-    const bool matches = row_matches(ground_.shape, {.round = round, .source = ground_.rank},
+    const bool matches = row_matches(long_row_, {.round = round, .source = ground_.rank},
                                      ground_.arena.window(ground_.rank));
     return Verdict{.checked = 1, .wrong = matches ? 0U : 1U};
   }
 
  private:
   Ground ground_;
-  CopyKernel kernel_;
-  std::size_t byte_count_;
-  PageBuffer source_;
+  CopyLimit limit_;
+  Shape long_row_;
+  RowCopy copy_;
 };
 
-class ReadLimit final : public Contender {
+class RowSums final : public Contender {
  public:
-  ReadLimit(const Ground& ground, SumKernel kernel, Order order)
-      : ground_(ground),
-        kernel_(kernel),
-        order_(order),
-        tokens_(static_cast<std::size_t>(ground.shape.tokens) * ground.shape.row_bytes()) {
+  RowSums(const Ground& ground, const ReadLimit& limit) : ground_(ground), limit_(limit) {
     std::size_t own_row = 0;
     const std::size_t own_rows = ground.placement.origins(ground.rank).size();
     for (std::int64_t token = 0; token < ground.shape.tokens; ++token) {
       begin_.push_back(rows_.size());
       for (const RowTarget& target : ground.placement.targets(ground.rank, token)) {
-        // Contiguous: ranks receive unequal numbers of rows, so the last ones may start again.
-        const int rank = order == Order::kContiguous ? ground.rank : target.rank;
-        const std::size_t row = order == Order::kContiguous
-                                    ? own_row++ % std::max<std::size_t>(own_rows, 1)
-                                    : static_cast<std::size_t>(target.row);
+        auto row = static_cast<std::size_t>(target.row);
+        int rank = target.rank;
+        if (limit.order == LimitOrder::kContiguous && own_rows > 0) {
+          row = own_row++ % own_rows;  // Ranks receive fewer or more rows than they send.
+          rank = ground.rank;
+        }
         rows_.push_back(ground.arena.window(rank) + row * ground.shape.row_bytes());
       }
     }
     begin_.push_back(rows_.size());
-  }
-  [[nodiscard]] std::string name() const override {
-    return std::string(bench::to_string(kernel_)) + ", " + std::string(to_string(order_));
   }
   Status prepare(std::uint64_t round) override {
     fill_outputs(ground_.shape, ground_.placement, round, ground_.rank,
@@ -170,22 +145,22 @@ class ReadLimit final : public Contender {
   }
   Status run() override {
     const auto hidden = static_cast<std::size_t>(ground_.shape.hidden);
+    std::byte* out = ground_.tokens.data();
     for (std::int64_t token = 0; token < ground_.shape.tokens; ++token) {
       const bool last = token + 1 == ground_.shape.tokens;
-      sum_rows(kernel_, ground_.shape.element,
-               tokens_.data() + static_cast<std::size_t>(token) * ground_.shape.row_bytes(),
-               rows_of(token), last ? std::span<const std::byte* const>() : rows_of(token + 1),
-               hidden);
+      sum_rows(limit_.kernel, ground_.shape.element, out, rows_of(token),
+               last ? std::span<const std::byte* const>() : rows_of(token + 1), hidden);
+      out += ground_.shape.row_bytes();
     }
     finish_sums();
     return {};
   }
   Result<Verdict> verify(std::uint64_t round) override {
-    if (order_ == Order::kContiguous) {
+    if (limit_.order == LimitOrder::kContiguous) {
       return Verdict{};  // Sums of unrelated rows.
     }
     return verify_combined(ground_.shape, ground_.placement, round, ground_.rank,
-                           RowContent::kExpertOutput, tokens_.data());
+                           RowContent::kExpertOutput, ground_.tokens.data());
   }
 
  private:
@@ -195,37 +170,48 @@ class ReadLimit final : public Contender {
   }
 
   Ground ground_;
-  SumKernel kernel_;
-  Order order_;
-  PageBuffer tokens_;
+  ReadLimit limit_;
   std::vector<const std::byte*> rows_;
   std::vector<std::size_t> begin_;  // [T + 1]
 };
 
 }  // namespace
 
-std::vector<std::unique_ptr<Contender>> make_copy_limits(const Ground& ground) {
-  std::vector<std::unique_ptr<Contender>> limits;
-  for (const CopyKernel kernel :
-       {CopyKernel::kMemcpy, CopyKernel::kStreaming, CopyKernel::kLibrary}) {
-    limits.push_back(std::make_unique<CopyLimit>(ground, kernel, Order::kByToken));
-    limits.push_back(std::make_unique<CopyLimit>(ground, kernel, Order::kByDestination));
-  }
-  limits.push_back(std::make_unique<StreamCopy>(ground, CopyKernel::kMemcpy));
-  limits.push_back(std::make_unique<StreamCopy>(ground, CopyKernel::kStreaming));
-  return limits;
+std::vector<CopyLimit> copy_limits() {
+  return {{CopyKernel::kMemcpy, LimitOrder::kByToken},
+          {CopyKernel::kMemcpy, LimitOrder::kByDestination},
+          {CopyKernel::kStreaming, LimitOrder::kByToken},
+          {CopyKernel::kStreaming, LimitOrder::kByDestination},
+          {CopyKernel::kLibrary, LimitOrder::kByToken},
+          {CopyKernel::kMemcpy, LimitOrder::kContiguous},
+          {CopyKernel::kStreaming, LimitOrder::kContiguous}};
 }
 
-std::vector<std::unique_ptr<Contender>> make_read_limits(const Ground& ground) {
-  std::vector<std::unique_ptr<Contender>> limits;
-  for (const SumKernel kernel :
-       {SumKernel::kColumns, SumKernel::kColumnsStreaming, SumKernel::kRows, SumKernel::kLibrary}) {
-    limits.push_back(std::make_unique<ReadLimit>(ground, kernel, Order::kByToken));
+std::vector<ReadLimit> read_limits() {
+  return {{SumKernel::kColumns, LimitOrder::kByToken},
+          {SumKernel::kColumnsStreaming, LimitOrder::kByToken},
+          {SumKernel::kRows, LimitOrder::kByToken},
+          {SumKernel::kLibrary, LimitOrder::kByToken},
+          {SumKernel::kColumnsStreaming, LimitOrder::kContiguous}};
+}
+
+std::string to_string(const CopyLimit& limit) {
+  return fmt::format("copy: {}, {}", to_string(limit.kernel), to_string(limit.order));
+}
+
+std::string to_string(const ReadLimit& limit) {
+  return fmt::format("read: {}, {}", to_string(limit.kernel), to_string(limit.order));
+}
+
+std::unique_ptr<Contender> make_contender(const CopyLimit& limit, const Ground& ground) {
+  if (limit.order == LimitOrder::kContiguous) {
+    return std::make_unique<ContiguousCopy>(ground, limit);
   }
-  limits.push_back(std::make_unique<ReadLimit>(ground, SumKernel::kColumns, Order::kContiguous));
-  limits.push_back(
-      std::make_unique<ReadLimit>(ground, SumKernel::kColumnsStreaming, Order::kContiguous));
-  return limits;
+  return std::make_unique<RowCopies>(ground, limit);
+}
+
+std::unique_ptr<Contender> make_contender(const ReadLimit& limit, const Ground& ground) {
+  return std::make_unique<RowSums>(ground, limit);
 }
 
 }  // namespace crossdock::bench

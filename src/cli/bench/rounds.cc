@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -34,45 +35,91 @@ Status run_one(const Arena& arena, Contender& contender, std::uint64_t round, Du
   return {};
 }
 
-Status run_all(const Arena& arena, int rank, std::span<const std::unique_ptr<Contender>> contenders,
-               RoundCounts counts, Duration timeout) {
-  std::uint64_t round = 0;
-  Sample unrecorded;
-  for (int iteration = 0; iteration < counts.warmup + counts.timed; ++iteration) {
-    for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
-      const std::size_t index = (turn + static_cast<std::size_t>(iteration)) % contenders.size();
-      const int timed = iteration - counts.warmup;
-      Sample& sample = timed < 0 ? unrecorded : arena.sample(static_cast<int>(index), timed, rank);
-      CROSSDOCK_RETURN_IF_ERROR(run_one(arena, *contenders[index], ++round, timeout, sample));
+double round_time_us(const Arena& arena, int contender, int round) {
+  Sample whole = arena.sample(contender, round, 0);
+  for (int rank = 1; rank < arena.shape().ranks; ++rank) {
+    const Sample& sample = arena.sample(contender, round, rank);
+    whole.start_ns = std::min(whole.start_ns, sample.start_ns);
+    whole.end_ns = std::max(whole.end_ns, sample.end_ns);
+  }
+  return static_cast<double>(whole.end_ns - whole.start_ns) / 1e3;
+}
+
+/// The fastest warm-up round, without the first, which pays for the first touch of everything.
+double warm_time_us(const Arena& arena, int contender, int warmup) {
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int round = warmup > 1 ? 1 : 0; round < warmup; ++round) {
+    fastest = std::min(fastest, round_time_us(arena, contender, round));
+  }
+  return fastest;
+}
+
+/// Equal on all ranks: it follows from shared times alone.
+std::vector<bool> who_runs_on(const Arena& arena, const RoundPlan& plan) {
+  const auto contender_count = static_cast<std::size_t>(arena.shape().contenders);
+  std::vector<bool> runs_on(contender_count, true);
+  if (plan.marks.empty() || plan.counts.warmup == 0) {
+    return runs_on;
+  }
+  std::vector<double> times;
+  for (int contender = 0; contender < arena.shape().contenders; ++contender) {
+    times.push_back(warm_time_us(arena, contender, plan.counts.warmup));
+  }
+  for (std::size_t contender = 0; contender < contender_count; ++contender) {
+    for (std::size_t other = 0; other < contender_count; ++other) {
+      const bool same =
+          plan.marks[contender] != kKept && plan.marks[other] == plan.marks[contender];
+      if (same && times[contender] > kGiveUp * times[other]) {
+        runs_on[contender] = false;
+      }
     }
   }
-  return arena.barrier(Deadline::after(monotonic_clock(), timeout));
+  return runs_on;
+}
+
+Status run_all(const Arena& arena, int rank, std::span<const std::unique_ptr<Contender>> contenders,
+               const RoundPlan& plan) {
+  std::uint64_t round_number = 0;
+  std::vector<bool> runs_on(contenders.size(), true);
+  for (int round = 0; round < plan.counts.warmup + plan.counts.timed; ++round) {
+    if (plan.on_round) {
+      plan.on_round(round);
+    }
+    if (round == plan.counts.warmup) {
+      CROSSDOCK_RETURN_IF_ERROR(arena.barrier(Deadline::after(monotonic_clock(), plan.timeout)));
+      runs_on = who_runs_on(arena, plan);
+    }
+    for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
+      const std::size_t index = (turn + static_cast<std::size_t>(round)) % contenders.size();
+      if (runs_on[index]) {
+        CROSSDOCK_RETURN_IF_ERROR(run_one(arena, *contenders[index], ++round_number, plan.timeout,
+                                          arena.sample(static_cast<int>(index), round, rank)));
+      }
+    }
+  }
+  return arena.barrier(Deadline::after(monotonic_clock(), plan.timeout));
 }
 
 }  // namespace
 
 Status run_rounds(const Arena& arena, int rank,
-                  std::span<const std::unique_ptr<Contender>> contenders, RoundCounts counts,
-                  Duration timeout) {
-  const Status status = run_all(arena, rank, contenders, counts, timeout);
+                  std::span<const std::unique_ptr<Contender>> contenders, const RoundPlan& plan) {
+  const Status status = run_all(arena, rank, contenders, plan);
   if (!status.ok()) {
     arena.fail();
   }
   return status;
 }
 
-std::vector<double> round_times_us(const Arena& arena, int contender) {
-  std::vector<double> times;
+std::vector<double> round_times_us(const Arena& arena, int contender, int warmup) {
+  std::vector<double> warm;
+  std::vector<double> timed;
   for (int round = 0; round < arena.shape().rounds; ++round) {
-    Sample whole = arena.sample(contender, round, 0);
-    for (int rank = 1; rank < arena.shape().ranks; ++rank) {
-      const Sample& sample = arena.sample(contender, round, rank);
-      whole.start_ns = std::min(whole.start_ns, sample.start_ns);
-      whole.end_ns = std::max(whole.end_ns, sample.end_ns);
+    if (arena.sample(contender, round, 0).start_ns != 0) {
+      (round < warmup ? warm : timed).push_back(round_time_us(arena, contender, round));
     }
-    times.push_back(static_cast<double>(whole.end_ns - whole.start_ns) / 1e3);
   }
-  return times;
+  return timed.empty() ? warm : timed;
 }
 
 }  // namespace crossdock::bench

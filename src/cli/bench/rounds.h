@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,14 +22,29 @@ struct RoundCounts {
   int timed = 20;
 };
 
-/// Collective over the arena's ranks. Every round is isolated: all ranks meet before it and after
-/// it, outside its time. Warm-up rounds are verified and not recorded. Contender c starts its
-/// rounds at offset c, so that none always follows the same other one.
-Status run_rounds(const Arena& arena, int rank,
-                  std::span<const std::unique_ptr<Contender>> contenders, RoundCounts counts,
-                  Duration timeout);
+/// Told before each round, counted from 0, warm-up included. May be empty.
+using OnRound = std::function<void(int round)>;
 
-/// Of one contender, in microseconds, [timed round].
-[[nodiscard]] std::vector<double> round_times_us(const Arena& arena, int contender);
+/// Contenders that need not run on: of those with the same mark, who was slower than kGiveUp times
+/// the fastest in the last warm-up rounds. kKept is never given up.
+inline constexpr int kKept = -1;
+inline constexpr double kGiveUp = 1.3;
+
+struct RoundPlan {
+  RoundCounts counts;
+  std::vector<int> marks;  // [contender]; empty: all run to the end
+  Duration timeout{};      // of every barrier
+  OnRound on_round;
+};
+
+/// Collective over the arena's ranks. Every round is isolated: all ranks meet before it and after
+/// it, outside its time. All rounds are verified and recorded, warm-up first. Contenders take turns
+/// in an order that moves on, so that none always follows the same other one.
+Status run_rounds(const Arena& arena, int rank,
+                  std::span<const std::unique_ptr<Contender>> contenders, const RoundPlan& plan);
+
+/// Of one contender, in microseconds: its rounds after the warm-up, or, when it was given up, those
+/// of the warm-up. The arena has warm-up + timed rounds.
+[[nodiscard]] std::vector<double> round_times_us(const Arena& arena, int contender, int warmup);
 
 }  // namespace crossdock::bench

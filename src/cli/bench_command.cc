@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/bench_command.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/settings.h"
+#include "base/status_macros.h"
+#include "cli/bench/arena.h"
+#include "cli/bench/placement.h"
+#include "cli/bench/rounds.h"
+#include "cli/bench/statistics.h"
+#include "cli/bench_contenders.h"
+#include "cli/bench_options.h"
+#include "cli/bench_peer.h"
+#include "cli/bench_rank.h"
+#include "cli/bench_result.h"
+#include "cli/console.h"
+#include "cli/environment.h"
+#include "cli/exit_code.h"
+#include "cli/launch.h"
+#include "cli/shared_arena.h"
+#include "crossdock/communicator.h"
+#include "crossdock/elastic_buffer.h"
+#include "crossdock/status.h"
+#include "crossdock/types.h"
+
+namespace crossdock::cli {
+namespace {
+
+/// Options as the line gives them; -1: not given.
+struct BenchLine {
+  std::int64_t ranks = 8;
+  bool ranks_given = false;
+  std::int64_t tokens = 1024;
+  std::int64_t hidden = 2048;
+  std::int64_t experts = 64;
+  std::int64_t topk = 8;
+  std::int64_t iterations = 0;
+  std::int64_t warmup = 3;
+  std::int64_t repetitions = 3;
+  std::int64_t seed = 1;
+  std::string dtype = "bf16";
+  std::string layout = "expanded";
+  std::string mode = "auto";
+  std::string protocol = "auto";
+  std::string schedule = "auto";
+  std::string peer = "auto";
+  std::string json;
+  std::string arena;
+};
+
+/// Long rounds need few repetitions, short ones many.
+int automatic_iterations(const BenchOptions& options) {
+  const std::int64_t byte_count = options.shape.ranks * options.shape.routes_per_rank() *
+                                  static_cast<std::int64_t>(options.shape.row_bytes());
+  if (byte_count > (std::int64_t{64} << 20)) {
+    return 7;  // Making and checking the rows takes far longer than moving them.
+  }
+  return byte_count > (std::int64_t{8} << 20) ? 20 : 200;
+}
+
+Result<BenchOptions> check(BenchOperation operation, const BenchLine& line) {
+  BenchOptions options;
+  options.operation = operation;
+  options.shape = {.ranks = static_cast<int>(line.ranks),
+                   .tokens = line.tokens,
+                   .hidden = line.hidden,
+                   .experts = static_cast<int>(line.experts),
+                   .topk = static_cast<int>(line.topk),
+                   .element = line.dtype == "bf16"   ? ElementType::kBf16
+                              : line.dtype == "fp32" ? ElementType::kFp32
+                                                     : ElementType::kBytes,
+                   .seed = static_cast<std::uint64_t>(line.seed)};
+  options.layout = line.layout == "plain" ? RowLayout::kPlain : RowLayout::kExpanded;
+  options.mode = line.mode == "auto"         ? Mode::kAuto
+                 : line.mode == "throughput" ? Mode::kThroughput
+                                             : Mode::kLatency;
+  options.protocol = line.protocol;
+  options.schedule = line.schedule;
+  options.rounds = {.warmup = static_cast<int>(line.warmup),
+                    .timed = static_cast<int>(line.iterations)};
+  if (line.iterations == 0) {
+    options.rounds.timed = automatic_iterations(options);
+  }
+  options.repetitions = static_cast<int>(line.repetitions);
+  options.peer = line.peer == "auto"  ? PeerChoice::kAuto
+                 : line.peer == "mpi" ? PeerChoice::kMpi
+                                      : PeerChoice::kNone;
+  options.json = line.json;
+  options.arena = line.arena;
+  if (operation != BenchOperation::kDispatch && options.shape.element == ElementType::kBytes) {
+    return Status(StatusKind::kInvalidArgument, Scope::kProcess,
+                  "--dtype bytes cannot be summed; allowed with combine: bf16, fp32");
+  }
+  // Everything else that the library would refuse, before anything is started.
+  CROSSDOCK_RETURN_IF_ERROR(plan_memory(buffer_options(options), options.shape.ranks).status());
+  return options;
+}
+
+/// What the arena of a finished repetition holds.
+Repetition read_arena(const bench::Arena& arena, BenchResult& result) {
+  Repetition repetition;
+  for (int contender = 0; contender < arena.shape().contenders; ++contender) {
+    repetition.times_us.push_back(
+        bench::round_times_us(arena, contender, result.options.rounds.warmup));
+  }
+  result.rows_checked += arena.header().rows_checked.load(std::memory_order_acquire);
+  result.rows_wrong += arena.header().rows_wrong.load(std::memory_order_acquire);
+  result.choice = choice_from_note(arena.note());
+  return repetition;
+}
+
+/// Starts the ranks for one repetition and reads their times. An exit code when they failed.
+Result<int> launch_repetition(const BenchOptions& options,
+                              const std::vector<std::string>& arguments, BenchResult& result) {
+  CROSSDOCK_ASSIGN_OR_RETURN(const bench::Arena arena, make_checked_arena(arena_shape(options)));
+  CROSSDOCK_ASSIGN_OR_RETURN(const std::string own, own_program());
+  LaunchOptions launch_options;
+  launch_options.argv = {own};
+  launch_options.argv.insert(launch_options.argv.end(), arguments.begin(), arguments.end());
+  launch_options.argv.insert(launch_options.argv.end(), {"--arena", arena.path()});
+  launch_options.rank_count = options.shape.ranks;
+  launch_options.output = RankOutput::kLines;
+  CROSSDOCK_ASSIGN_OR_RETURN(const int code, launch(launch_options));
+  if (code == 0) {
+    result.repetitions.push_back(read_arena(arena, result));
+  }
+  return code;
+}
+
+/// The peer's run of this repetition: all algorithms the first time, then the best one.
+Status add_peer(const BenchOptions& options, const PeerPlan& plan, std::optional<int>& algorithm,
+                Repetition& repetition) {
+  if (!plan.absent_because.empty()) {
+    return {};
+  }
+  for (const int candidate : algorithm ? std::vector<int>{*algorithm} : peer_algorithms()) {
+    CROSSDOCK_ASSIGN_OR_RETURN(PeerRun run, run_peer(options, plan, candidate));
+    if (!repetition.peer ||
+        bench::median(run.times_us) < bench::median(repetition.peer->times_us)) {
+      repetition.peer = std::move(run);
+    }
+  }
+  algorithm = repetition.peer->algorithm;
+  return {};
+}
+
+BenchResult empty_result(const BenchOptions& options) {
+  BenchResult result;
+  result.options = options;
+  result.names = contender_names(options.operation);
+  result.rows_moved = bench::Placement(options.shape, options.layout).row_count_total();
+  return result;
+}
+
+/// 0, or the exit code of the ranks.
+Result<int> measure_all(const BenchOptions& options, const std::vector<std::string>& arguments,
+                        BenchResult& result) {
+  CROSSDOCK_ASSIGN_OR_RETURN(const PeerPlan plan, plan_peer(options));
+  result.peer_absent_because = plan.absent_because;
+  std::optional<int> algorithm;
+  Progress progress("bench");
+  for (int repetition = 0; repetition < options.repetitions; ++repetition) {
+    progress.tell(fmt::format("repetition {} of {}", repetition + 1, options.repetitions));
+    CROSSDOCK_ASSIGN_OR_RETURN(const int code, launch_repetition(options, arguments, result));
+    if (code != 0) {
+      return code;
+    }
+    progress.tell(fmt::format("repetition {} of {}: MPI", repetition + 1, options.repetitions));
+    CROSSDOCK_RETURN_IF_ERROR(add_peer(options, plan, algorithm, result.repetitions.back()));
+  }
+  return 0;
+}
+
+Status publish(const BenchResult& result) {
+  if (result.options.json != "-") {
+    fmt::print("{}", bench_table(result));
+  }
+  if (!result.options.json.empty()) {
+    return write_json(result.options.json, bench_json(result));
+  }
+  return {};
+}
+
+/// The whole benchmark from one process that starts the ranks itself.
+Result<int> run_alone(const BenchOptions& options, const std::vector<std::string>& arguments) {
+  BenchResult result = empty_result(options);
+  CROSSDOCK_ASSIGN_OR_RETURN(const int code, measure_all(options, arguments, result));
+  if (code != 0) {
+    return code;
+  }
+  CROSSDOCK_RETURN_IF_ERROR(publish(result));
+  return result.verified() ? kExitOk : kExitFailedCheck;
+}
+
+/// The whole benchmark from ranks that somebody else started; rank 0 reports. No peer: it would
+/// need the cores that these ranks hold.
+Result<int> run_as_job(const BenchOptions& options, Communicator& communicator) {
+  BenchResult result = empty_result(options);
+  result.peer_absent_because = "not with ranks that were started by others";
+  for (int repetition = 0; repetition < options.repetitions; ++repetition) {
+    CROSSDOCK_ASSIGN_OR_RETURN(const bench::Arena arena,
+                               open_shared_arena(communicator, arena_shape(options)));
+    CROSSDOCK_RETURN_IF_ERROR(run_bench_rank(options, communicator, arena));
+    result.repetitions.push_back(read_arena(arena, result));
+  }
+  if (communicator.rank() != 0) {
+    return kExitOk;
+  }
+  CROSSDOCK_RETURN_IF_ERROR(publish(result));
+  return result.verified() ? kExitOk : kExitFailedCheck;
+}
+
+/// One of the ranks: of a repetition that this program started, or of somebody's job.
+Result<int> run_as_rank(BenchOperation operation, BenchLine line) {
+  CROSSDOCK_ASSIGN_OR_RETURN(Communicator communicator, Communicator::open());
+  if (line.ranks_given && line.ranks != communicator.size()) {
+    return Status(
+        StatusKind::kInvalidArgument, Scope::kProcess,
+        fmt::format("--ranks {}, but {} ranks were started; allowed: as many, or no --ranks",
+                    line.ranks, communicator.size()));
+  }
+  line.ranks = communicator.size();
+  CROSSDOCK_ASSIGN_OR_RETURN(const BenchOptions options, check(operation, line));
+  if (options.arena.empty()) {
+    return run_as_job(options, communicator);
+  }
+  CROSSDOCK_ASSIGN_OR_RETURN(const bench::Arena arena,
+                             bench::Arena::open(options.arena, arena_shape(options)));
+  CROSSDOCK_RETURN_IF_ERROR(run_bench_rank(options, communicator, arena));
+  return kExitOk;
+}
+
+Result<int> run(BenchOperation operation, const BenchLine& line,
+                const std::vector<std::string>& arguments) {
+  CROSSDOCK_RETURN_IF_ERROR(settings_status());
+  if (is_rank_of_a_job()) {
+    return run_as_rank(operation, line);
+  }
+  CROSSDOCK_ASSIGN_OR_RETURN(const BenchOptions options, check(operation, line));
+  return run_alone(options, arguments);
+}
+
+void add_options(CLI::App& app, BenchLine& line) {
+  add_integer(app, {"-n,--ranks", "ranks, all on this host", {1, 64}}, line.ranks);
+  add_integer(app, {"--tokens", "tokens of each rank", {1, 1 << 24}}, line.tokens);
+  add_integer(app, {"--hidden", "elements of a token", {1, 1 << 24}}, line.hidden);
+  add_integer(app, {"--experts", "experts of all ranks together", {1, 65536}}, line.experts);
+  add_integer(app, {"--topk", "experts of each token", {1, 128}}, line.topk);
+  add_choice(app, {"--dtype", "element type; bytes: dispatch only", {"bf16", "fp32", "bytes"}},
+             line.dtype);
+  add_choice(app, {"--layout", "rows per route or per token and rank", {"expanded", "plain"}},
+             line.layout);
+  add_choice(app, {"--mode", "auto: by the number of tokens", {"auto", "throughput", "latency"}},
+             line.mode);
+  add_choice(app, {"--protocol", "completion protocol", {"auto", "tail_fence", "barrier"}},
+             line.protocol);
+  add_choice(app, {"--schedule", "order of the targets", {"auto", "direct", "rotation"}},
+             line.schedule);
+  add_integer(app, {"--iterations", "timed rounds a repetition; 0: by size", {0, 100000}},
+              line.iterations);
+  add_integer(app, {"--warmup", "rounds before them", {0, 1000}}, line.warmup);
+  add_integer(app, {"--repetitions", "times that ranks and peer are started anew", {1, 100}},
+              line.repetitions);
+  add_integer(app, {"--seed", "of routing and rows", {0, 1LL << 62}}, line.seed);
+  add_choice(app, {"--peer", "what to compare with", {"auto", "mpi", "none"}}, line.peer);
+  add_text(app, "--json", "write the result there as JSON; -: stdout", line.json);
+  add_text(app, "--arena", "", line.arena)->group("");
+}
+
+}  // namespace
+
+void add_bench_command(CLI::App& program, CommandContext& context) {
+  CLI::App* const bench = program.add_subcommand(
+      "bench", "Measure dispatch and combine against the memory limit and MPI_Alltoallv");
+  bench->require_subcommand(1);
+  bench->footer(
+      "A round runs from the first rank's start to the last rank's end; every row is verified.\n\n"
+      "Example:\n  crossdock bench dispatch --ranks 8 --tokens 1024 --hidden 2048 --experts 64 "
+      "--topk 8\n");
+  const std::vector<std::pair<BenchOperation, std::string>> operations = {
+      {BenchOperation::kDispatch, "Tokens to their experts' ranks; limit: copying those rows"},
+      {BenchOperation::kCombine, "Expert rows back and summed; limit: reading those rows"},
+      {BenchOperation::kRoundtrip, "Dispatch and combine; limit: both limits together"}};
+  for (const auto& [operation, help] : operations) {
+    const std::string name(to_string(operation));
+    CLI::App* const app = bench->add_subcommand(name, help);
+    app->footer(
+        fmt::format("Example:\n  crossdock bench {} --ranks 8 --tokens 1024 --json -\n", name));
+    const auto line = std::make_shared<BenchLine>();
+    add_options(*app, *line);
+    app->callback([&context, line, app, op = operation] {
+      line->ranks_given = app->count("--ranks") > 0;
+      context.chosen = [&context, line, op] {
+        return finish("bench", run(op, *line, context.arguments));
+      };
+    });
+  }
+}
+
+}  // namespace crossdock::cli
