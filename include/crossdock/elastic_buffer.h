@@ -33,7 +33,7 @@ struct BufferOptions {
   std::int64_t row_capacity = 0;
   /// Largest expert alignment that a dispatch may ask for (used for the worst case), 1 .. 65536.
   std::int64_t max_expert_alignment = 1;
-  /// Tokens per rank up to which kAuto uses the latency mode; its landing area is made for them.
+  /// Tokens per rank that the latency mode can carry: its landing area is made for them. 0: none.
   std::int64_t latency_tokens = 128;
   /// Rounds whose handles may be alive at the same time, 1 .. 8; each has rows of its own.
   int open_rounds = 1;
@@ -205,7 +205,7 @@ class ElasticBuffer {
   [[nodiscard]] const MemoryPlan& memory() const;
   [[nodiscard]] int first_local_expert() const;
   [[nodiscard]] int local_expert_count() const;
-  /// Idempotent; never waits for peers.
+  /// Idempotent; never waits for peers. Their next dispatch or combine gets kClosed naming this rank.
   void close();
 
  private:

@@ -73,7 +73,7 @@ Status Engine::reconcile(Call& call, const Status& own) {
   for (int source = 0; source < rank_count_; ++source) {
     const AnnouncementHead head = read_head(source);
     Status status = compare_announcements(mine, rank_, head, source, read_refusal(source, head));
-    if (status.kind() == StatusKind::kPeerRefused) {
+    if (static_cast<Verdict>(head.verdict) == Verdict::kRefused) {
       return status;
     }
     if (mismatch.ok()) {

@@ -65,6 +65,11 @@ Status compare_announcements(const AnnouncementHead& own, int own_rank,
                              const AnnouncementHead& peer, int peer_rank,
                              std::string_view peer_text) {
   if (static_cast<Verdict>(peer.verdict) == Verdict::kRefused) {
+    if (static_cast<StatusKind>(peer.refusal_kind) == StatusKind::kClosed) {
+      return {StatusKind::kClosed, Scope::kPeer,
+              fmt::format("rank {} closed the buffer while rank {} went on", peer_rank, own_rank),
+              peer_rank};
+    }
     return {StatusKind::kPeerRefused, Scope::kOperation,
             fmt::format("rank {} refused its part: {}", peer_rank, peer_text), peer_rank};
   }

@@ -64,15 +64,21 @@ Result<ElasticBuffer> ElasticBuffer::open(Communicator& communicator,
 
 Result<Dispatched> ElasticBuffer::dispatch(const DispatchInput& input,
                                            const DispatchOptions& options) {
-  CROSSDOCK_ASSIGN_OR_RETURN(auto round, impl_->engine->dispatch(input, options));
-  Dispatched dispatched = impl_->engine->view(*round);
-  dispatched.handle = Handle(std::move(round));
+  auto round = impl_->engine->dispatch(input, options);
+  if (!round.ok()) {
+    impl_->engine->remember(round.status());
+    return round.status();
+  }
+  Dispatched dispatched = impl_->engine->view(**round);
+  dispatched.handle = Handle(std::move(*round));
   return dispatched;
 }
 
 Status ElasticBuffer::combine(const CombineInput& input, Handle& handle, void* tokens) {
   CROSSDOCK_CHECK(handle.valid(), "combine needs the handle of a dispatch");
-  return impl_->engine->combine(input, *handle.round_, tokens);
+  Status status = impl_->engine->combine(input, *handle.round_, tokens);
+  impl_->engine->remember(status);
+  return status;
 }
 
 Status ElasticBuffer::wait_readers(const Handle& handle) {

@@ -52,7 +52,10 @@ class Engine {
   [[nodiscard]] const routing::ExpertSplit& split() const { return split_; }
   [[nodiscard]] trace::Recorder& recorder() { return recorder_; }
   [[nodiscard]] int rank() const { return rank_; }
-  void close() { is_closed_ = true; }
+  /// The peers hear of it in their next operation; nobody is waited for.
+  void close();
+  /// An error beyond its own operation ends this engine: later operations return it at once.
+  void remember(const Status& status);
 
  private:
   /// One operation in progress.
@@ -71,6 +74,8 @@ class Engine {
   Engine(std::shared_ptr<fabric::Fabric> fabric, const BufferOptions& options,
          PlannedWindow planned, const routing::ExpertSplit& split);
   Status connect();
+  Status agree_on_landing();
+  [[nodiscard]] bool prefers_landing(std::int64_t token_count) const;
   Status usable() const;
   Call begin(OperationCode code);
 
@@ -174,7 +179,7 @@ class Engine {
   std::uint64_t ordinal_ = 0;                   // operations begun
   std::uint64_t round_count_ = 0;               // dispatches that went through
   std::uint64_t combine_count_ = 0;             // combines that were decided, refused ones too
-  bool is_closed_ = false;
+  Status fate_;  // not ok once closed, or once an operation was left half done
 
   // Scratch, sized once.
   std::vector<std::uint32_t> expert_rows_;  // [E]: rows of mine per expert

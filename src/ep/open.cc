@@ -2,6 +2,8 @@
 // Making an engine: plan, agree, allocate, connect.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/settings.h"
@@ -127,14 +129,38 @@ Status Engine::connect() {
   if (settings().trace) {
     recorder_.enable();
   }
+  return agree_on_landing();
+}
+
+// Ranks may see different core counts; the choice of kAuto must be everybody's.
+Status Engine::agree_on_landing() {
+  const std::array<std::byte, 1> mine{std::byte{fabric_->ranks_share_cores()}};
+  CROSSDOCK_ASSIGN_OR_RETURN(const auto all, fabric_->all_gather(mine));
+  for (const auto& blob : all) {
+    ranks_share_cores_ = ranks_share_cores_ || (!blob.empty() && blob[0] != std::byte{0});
+  }
   return {};
 }
 
 Status Engine::usable() const {
-  if (is_closed_) {
-    return {StatusKind::kClosed, Scope::kOperation, "the buffer was closed"};
-  }
+  CROSSDOCK_RETURN_IF_ERROR(fate_);
   return fabric_->health();
+}
+
+void Engine::remember(const Status& status) {
+  if (fate_.ok() && status.scope() > Scope::kOperation) {
+    fate_ = status;
+  }
+}
+
+// A refusal of the next operation, whatever it will be, and of all later ones.
+void Engine::close() {
+  const Status closed(StatusKind::kClosed, Scope::kPeer, "the buffer was closed", rank_);
+  if (usable().ok()) {
+    Call call = begin(OperationCode::kDispatch);
+    remember(announce(call, closed));
+  }
+  remember(closed);
 }
 
 Engine::Call Engine::begin(OperationCode code) {

@@ -97,6 +97,8 @@ class Fabric {
   virtual Status idle(WaitSession& session) = 0;
   /// How many polls wait() makes before the first idle(): few when ranks outnumber cores.
   [[nodiscard]] virtual int spin_count() const = 0;
+  /// More ranks than cores: every wait costs the awaited peer a turn on the core.
+  [[nodiscard]] virtual bool ranks_share_cores() const = 0;
   [[nodiscard]] virtual Deadline make_deadline() const = 0;
 
   /// Tells all peers that this rank cannot go on; their waits end with `reason` at once.

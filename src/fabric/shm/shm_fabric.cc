@@ -149,6 +149,8 @@ Presence& ShmFabric::presence(int peer) const {
   return *reinterpret_cast<Presence*>(presences_[static_cast<std::size_t>(peer)]->bytes().data());
 }
 
+bool ShmFabric::ranks_share_cores() const { return size_ > allowed_core_count(); }
+
 Queue& ShmFabric::queue(RankId peer, int lane) {
   CROSSDOCK_DCHECK(lane == 0 && peer.value >= 0 && peer.value < size_, "peer {} lane {}",
                    peer.value, lane);

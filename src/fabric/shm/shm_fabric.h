@@ -36,6 +36,7 @@ class ShmFabric final : public Fabric {
   Result<std::unique_ptr<Fabric>> split(int colour) override;
   Status idle(WaitSession& session) override;
   [[nodiscard]] int spin_count() const override { return spin_count_; }
+  [[nodiscard]] bool ranks_share_cores() const override;
   [[nodiscard]] Deadline make_deadline() const override;
   void poison(const Status& reason) override;
   [[nodiscard]] Status health() override { return fate_; }

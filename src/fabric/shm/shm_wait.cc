@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 constexpr Duration kWatchEvery = milliseconds(1);
 constexpr Duration kYieldFor =
     milliseconds(20);  // longer than most rounds; then the core is given up
-constexpr Duration kSleepMin = microseconds(100);
+constexpr Duration kSleepMin = microseconds(50);
 constexpr Duration kSleepMax = milliseconds(2);
 
 }  // namespace
@@ -49,7 +49,7 @@ Status ShmFabric::idle(WaitSession& session) {
   const Duration waited = now - session.started;
   session.is_sleeping = waited > kYieldFor;
   const Duration sleep = session.is_sleeping
-                             ? std::clamp<Duration>(waited / 64, kSleepMin, kSleepMax)
+                             ? std::clamp<Duration>(waited / 32, kSleepMin, kSleepMax)
                              : Duration::zero();
   board_.show(session.what, session.started);
   if (Status fate = look_at_peers(sleep, session.what.peer); !fate.ok()) {
@@ -76,10 +76,11 @@ Status ShmFabric::look_at_peers(Duration sleep, int awaited) {
     CROSSDOCK_RETURN_IF_ERROR(learn_fate(peer, true));
   }
   if (awaited >= 0 && is_gone_[static_cast<std::size_t>(awaited)]) {
-    return {
-        StatusKind::kClosed, Scope::kCommunicator,
-        fmt::format("rank {} closed its communicator while rank {} waited for it", awaited, rank_),
-        awaited};
+    // Through fail(): the wait that it ends can never be taken up again.
+    return fail(
+        {StatusKind::kClosed, Scope::kCommunicator,
+         fmt::format("rank {} closed its communicator while rank {} waited for it", awaited, rank_),
+         awaited});
   }
   return {};
 }
