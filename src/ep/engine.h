@@ -179,6 +179,7 @@ class Engine {
   std::uint64_t ordinal_ = 0;                   // operations begun
   std::uint64_t round_count_ = 0;               // dispatches that went through
   std::uint64_t combine_count_ = 0;             // combines that were decided, refused ones too
+  bool ranks_share_cores_ = false;              // on any rank
   Status fate_;  // not ok once closed, or once an operation was left half done
 
   // Scratch, sized once.
