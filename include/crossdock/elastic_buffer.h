@@ -205,7 +205,7 @@ class ElasticBuffer {
   [[nodiscard]] const MemoryPlan& memory() const;
   [[nodiscard]] int first_local_expert() const;
   [[nodiscard]] int local_expert_count() const;
-  /// Idempotent; never waits for peers. Their next dispatch or combine gets kClosed naming this rank.
+  /// Idempotent; never waits for peers. Their next operation gets kClosed naming this rank.
   void close();
 
  private:

@@ -93,14 +93,15 @@ Status Engine::merge_weights(Weights theirs, int source, Call& call) {
   }
   if (call.weights == Weights::kAny) {
     call.weights = theirs;
+    call.weights_rank = source;
     return {};
   }
   return {
       StatusKind::kMismatch, Scope::kOperation,
-      fmt::format("topk_weights differs: rank {} {} them, other ranks {}; all ranks with tokens "
-                  "must do the same",
+      fmt::format("topk_weights differs: rank {} {} them, rank {} {}; all ranks with tokens must "
+                  "do the same",
                   source, theirs == Weights::kGiven ? "brings" : "does not bring",
-                  theirs == Weights::kGiven ? "do not" : "do"),
+                  call.weights_rank, theirs == Weights::kGiven ? "does not" : "does"),
       source};
 }
 

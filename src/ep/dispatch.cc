@@ -179,6 +179,7 @@ Status Engine::normalise_ids(const DispatchInput& input, Call& call) {
   }
   if (token_count > 0) {
     call.weights = input.topk_weights.empty() ? Weights::kNone : Weights::kGiven;
+    call.weights_rank = rank_;
   }
   round.experts.resize(route_count);
   const std::span<std::int32_t> experts(round.experts);

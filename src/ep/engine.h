@@ -67,6 +67,7 @@ class Engine {
     Deadline deadline;
     std::uint32_t region = 0;  // combine: where this rank's expert rows are
     Weights weights = Weights::kAny;
+    int weights_rank = 0;  // whose `weights` are
     std::shared_ptr<Round> slot_round;
   };
   enum Region : std::uint32_t { kNoRegion, kRowsRegion, kOutputsRegion };
