@@ -40,7 +40,8 @@ struct CommunicatorOptions {
   /// A line "still waiting for rank 3 ..." appears this often; zero: CROSSDOCK_STILL_WAITING.
   std::chrono::nanoseconds still_waiting{0};
   /// A caller's own all-gather over its ranks (MPI, torch.distributed); blobs of all ranks, [rank].
-  std::function<Result<std::vector<std::vector<std::byte>>>(std::span<const std::byte>)> all_gather;
+  std::function<Result<std::vector<std::vector<std::byte>>>(std::span<const std::byte>)>
+      all_gather = {};
   int rank = 0;  // with all_gather only
   int size = 1;  // with all_gather only
 };

@@ -79,10 +79,10 @@ class TopkIds {
 };
 
 struct DispatchInput {
-  const void* tokens = nullptr;         // [T, H], packed
-  std::int64_t token_count = 0;         // T, may differ between ranks, may be 0
-  TopkIds topk_ids;                     // [T, K]
-  std::span<const float> topk_weights;  // [T, K] or empty
+  const void* tokens = nullptr;              // [T, H], packed
+  std::int64_t token_count = 0;              // T, may differ between ranks, may be 0
+  TopkIds topk_ids = {};                     // [T, K]
+  std::span<const float> topk_weights = {};  // [T, K] or empty
 };
 
 /// Equal on all ranks (checked every round): layout, mode, alignment, padding, max_tokens, names,
@@ -93,8 +93,8 @@ struct DispatchOptions {
   std::int64_t expert_alignment = 1;
   Padding padding = Padding::kUndefined;
   std::int64_t max_tokens_per_rank = 0;  // bound of this call for kAuto; 0: the buffer's
-  std::string_view protocol;             // empty: the buffer's
-  std::string_view schedule;             // empty: the buffer's
+  std::string_view protocol = {};        // empty: the buffer's
+  std::string_view schedule = {};        // empty: the buffer's
 };
 
 /// One lane of one of this rank's tokens: where its row went.
