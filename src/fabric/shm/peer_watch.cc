@@ -52,9 +52,10 @@ std::vector<int> PeerWatch::wait(std::chrono::nanoseconds timeout) {
   const timespec limit{timeout.count() / 1'000'000'000, timeout.count() % 1'000'000'000};
   const long count = ::syscall(SYS_epoll_pwait2, epoll_fd_, events.data(),
                                static_cast<int>(events.size()), &limit, nullptr, 0UL);
-  if (count < 0 && errno == ENOSYS) {  // Kernels before 5.11: sleep first, then look.
-    ::nanosleep(&limit, nullptr);
-    const int seen = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()), 0);
+  if (count < 0 && errno == ENOSYS) {  // Kernels before 5.11 know milliseconds only.
+    const auto rounded = std::chrono::ceil<std::chrono::milliseconds>(timeout);
+    const int seen = ::epoll_wait(epoll_fd_, events.data(), static_cast<int>(events.size()),
+                                  static_cast<int>(rounded.count()));
     return seen > 0 ? std::vector<int>{static_cast<int>(events[0].data.u32)} : std::vector<int>{};
   }
   std::vector<int> dead;
