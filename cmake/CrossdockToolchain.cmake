@@ -31,7 +31,11 @@ endif()
 find_program(CROSSDOCK_CCACHE ccache)
 mark_as_advanced(CROSSDOCK_CCACHE)
 if(CROSSDOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CROSSDOCK_CCACHE}")
+  # Paths below the project count as relative, so that every clone and every build folder of the same
+  # preset share results.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      "${CROSSDOCK_CCACHE}")
 endif()
 find_program(CROSSDOCK_MOLD mold)
 mark_as_advanced(CROSSDOCK_MOLD)
