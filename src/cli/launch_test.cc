@@ -76,7 +76,7 @@ TEST(Launch, ExitCodeIsThatOfTheFirstRankThatFails) {
   EXPECT_EQ(outcome.exit_code, 7);
   EXPECT_THAT(outcome.err, StartsWith("crossdock launch: rank 1 exited with code 7; the others "
                                       "have 0.2 s to report\n"));
-  EXPECT_LT(seconds_since(start), 20);
+  EXPECT_LT(seconds_since(start), 60);
 }
 
 TEST(Launch, ExitCodeOfAKilledRankIs128PlusTheSignal) {
@@ -86,7 +86,7 @@ TEST(Launch, ExitCodeOfAKilledRankIs128PlusTheSignal) {
 }
 
 TEST(Launch, OtherRanksMayReportDuringTheGraceTime) {
-  LaunchOptions options = shell(2, "[ $RANK = 1 ] && exit 5; sleep 0.3; echo report; exit 6");
+  LaunchOptions options = shell(2, "[ $RANK = 1 ] && exit 5; sleep 0.3; echo report");
   options.grace = kPatience;
   const Outcome outcome = run_launch(options);
   EXPECT_EQ(outcome.exit_code, 5);
@@ -99,7 +99,7 @@ TEST(Launch, ARankThatIgnoresSigtermIsKilledTwoSecondsAfterTheGraceTime) {
       run_launch(shell(2, "[ $RANK = 1 ] && exit 5; trap '' TERM; while :; do sleep 0.01; done"));
   EXPECT_EQ(outcome.exit_code, 5);
   EXPECT_GE(seconds_since(start), 2.0);
-  EXPECT_LT(seconds_since(start), 20.0);
+  EXPECT_LT(seconds_since(start), 60);
 }
 
 TEST(Launch, AStoppedRankIsEndedToo) {
@@ -147,8 +147,10 @@ TEST(Launch, AFileThatTheSystemCannotRunIsAUsageError) {
 }
 
 TEST(LaunchSignals, SigintReachesEveryRank) {
-  Launcher launcher(
-      shell(3, "trap 'echo got; exit 3' INT; echo ready; while :; do sleep 0.01; done"));
+  LaunchOptions options =
+      shell(3, "trap 'echo got; exit 3' INT; echo ready; while :; do sleep 0.01; done");
+  options.grace = kPatience;
+  Launcher launcher(options);
   ASSERT_TRUE(launcher.wait_for("ready", 3));
   launcher.signal(SIGINT);
   const Outcome outcome = launcher.finish();
@@ -157,7 +159,9 @@ TEST(LaunchSignals, SigintReachesEveryRank) {
 }
 
 TEST(LaunchSignals, RanksThatEndWellAfterSigtermMakeASuccess) {
-  Launcher launcher(shell(2, "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done"));
+  LaunchOptions options = shell(2, "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done");
+  options.grace = kPatience;
+  Launcher launcher(options);
   ASSERT_TRUE(launcher.wait_for("ready", 2));
   launcher.signal(SIGTERM);
   EXPECT_EQ(launcher.finish().exit_code, 0);
