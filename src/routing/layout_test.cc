@@ -99,10 +99,10 @@ TEST(RowCapacity, TheFirstRankThatOverflowsIsNamedWithNeededAndAvailable) {
 }
 
 TEST(RowOffset, IsExactWhere32BitsWouldWrap) {
-  EXPECT_EQ(row_offset(600'000, 7168 * 2), 8'601'600'000U);
-  EXPECT_EQ(row_offset(524'288, 4096 * 2), 4'294'967'296U);
+  EXPECT_EQ(row_offset(600'000, 14'336), 8'601'600'000U);
+  EXPECT_EQ(row_offset(524'288, 8192), 4'294'967'296U);
   EXPECT_EQ(row_offset(65'536, 65'536), 4'294'967'296U);
-  EXPECT_EQ(row_offset(64 * 4096, 7168 * 2), 3'758'096'384U);
+  EXPECT_EQ(row_offset(262'144, 14'336), 3'758'096'384U);
   EXPECT_EQ(row_offset(0, 14'336), 0U);
   static_assert(row_offset(600'000, 14'336) == 8'601'600'000U);
 }

@@ -82,8 +82,9 @@ void add_lane(const RankRoutes& from, const Arrival& arrival, ReceivedRow& row) 
   row.lanes.push_back(arrival.lane);
   row.experts.push_back(arrival.expert);
   if (!from.weights.empty()) {
-    row.weights.push_back(from.weights[static_cast<std::size_t>(arrival.token * from.topk) +
-                                       static_cast<std::size_t>(arrival.lane)]);
+    row.weights.push_back(
+        from.weights[static_cast<std::size_t>(arrival.token) * static_cast<std::size_t>(from.topk) +
+                     static_cast<std::size_t>(arrival.lane)]);
   }
 }
 
@@ -168,7 +169,9 @@ void note_routes(int rank, const ReceivedRank& received, Exchange& exchange) {
     const ReceivedRow& row = received.rows[index];
     for (const int lane : row.lanes) {
       const auto source = static_cast<std::size_t>(row.source_rank);
-      const auto route = static_cast<std::size_t>(row.source_token * exchange.topk + lane);
+      const std::size_t route =
+          static_cast<std::size_t>(row.source_token) * static_cast<std::size_t>(exchange.topk) +
+          static_cast<std::size_t>(lane);
       exchange.row_of_route[source][route] = static_cast<std::int64_t>(index);
       exchange.owner_of_route[source][route] = rank;
     }
