@@ -31,8 +31,8 @@ endif()
 find_program(CROSSDOCK_CCACHE ccache)
 mark_as_advanced(CROSSDOCK_CCACHE)
 if(CROSSDOCK_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # Paths below the project count as relative, so that every clone and every build folder of the same
-  # preset share results.
+  # Paths below the project count as relative, so that every clone and every build folder of the
+  # same preset share results.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
       "${CROSSDOCK_CCACHE}")

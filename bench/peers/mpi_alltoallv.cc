@@ -22,12 +22,12 @@
 #include "base/clock.h"
 #include "base/parse.h"
 #include "base/status_macros.h"
+#include "bench/peers/mpi_exchange.h"
 #include "cli/bench/placement.h"
 #include "cli/bench/verify_rows.h"
 #include "cli/bench/workload.h"
 #include "crossdock/status.h"
 #include "crossdock/types.h"
-#include "bench/peers/mpi_exchange.h"
 
 namespace crossdock::bench {
 namespace {

@@ -39,8 +39,8 @@ enum class RowLayout : std::uint8_t { kPlain, kExpanded };
 
 /// kThroughput: counts first, then every row straight to its final place.
 /// kLatency: one round into a fixed landing area per source, unpacked by the receiver.
-/// kAuto: by the declared largest token count of the call and whether ranks share cores (equal on all
-/// ranks).
+/// kAuto: by the declared largest token count of the call and whether ranks share cores (equal on
+/// all ranks).
 enum class Mode : std::uint8_t { kAuto, kThroughput, kLatency };
 
 /// What the alignment gaps of the expanded layout hold after dispatch.
