@@ -216,9 +216,10 @@ void run_round(const ExchangeCase& which, const routing::Exchange& exchange, Ela
   DispatchOptions options = which.dispatch;
   options.protocol = which.protocol;
   options.schedule = which.schedule;
+  const std::vector<std::int64_t> wide(mine.experts.begin(), mine.experts.end());
   const DispatchInput input{.tokens = tokens.data(),
                             .token_count = static_cast<std::int64_t>(mine.token_count()),
-                            .topk_ids = mine.experts,
+                            .topk_ids = which.wide_ids ? TopkIds(wide) : TopkIds(mine.experts),
                             .topk_weights = mine.weights};
   auto dispatched = buffer.dispatch(input, options);
   ASSERT_TRUE(dispatched.ok()) << dispatched.status().to_string();
@@ -282,6 +283,7 @@ ExchangeCase draw_case(std::uint64_t seed, int rank_count) {
   drawn.round_count = static_cast<int>(draw(random, 1, 3));
   drawn.with_weights = draw(random, 0, 1) == 1;
   drawn.output_in_place = draw(random, 0, 1) == 1;
+  drawn.wide_ids = draw(random, 0, 2) == 0;
   BufferOptions& buffer = drawn.buffer;
   buffer.experts = static_cast<int>(draw(random, rank_count, rank_count * 4 + 3));
   buffer.topk = static_cast<int>(draw(random, 1, std::min(buffer.experts, 10)));

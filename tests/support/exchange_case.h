@@ -21,6 +21,7 @@ struct ExchangeCase {
   int round_count = 1;
   bool with_weights = true;
   bool output_in_place = true;  // experts write into the window; else into memory of their own
+  bool wide_ids = false;        // 64-bit ids
   std::uint64_t seed = 0;       // of tokens
   std::vector<routing::RankRoutes> routes;  // [rank], weights included when with_weights
 
