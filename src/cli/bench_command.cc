@@ -27,6 +27,7 @@
 #include "cli/console.h"
 #include "cli/environment.h"
 #include "cli/exit_code.h"
+#include "cli/host.h"
 #include "cli/launch.h"
 #include "cli/shared_arena.h"
 #include "crossdock/communicator.h"
@@ -248,6 +249,9 @@ Result<int> run(BenchOperation operation, const BenchLine& line,
     return run_as_rank(operation, line);
   }
   CROSSDOCK_ASSIGN_OR_RETURN(const BenchOptions options, check(operation, line));
+  CROSSDOCK_ASSIGN_OR_RETURN(const MemoryPlan plan,
+                             plan_memory(buffer_options(options), options.shape.ranks));
+  CROSSDOCK_RETURN_IF_ERROR(check_host_memory(plan, options.shape.ranks, 0));
   return run_alone(options, arguments);
 }
 

@@ -27,6 +27,7 @@
 #include "cli/demo/workload.h"
 #include "cli/environment.h"
 #include "cli/exit_code.h"
+#include "cli/host.h"
 #include "cli/launch.h"
 #include "crossdock/communicator.h"
 #include "crossdock/elastic_buffer.h"
@@ -131,7 +132,12 @@ Result<DemoOptions> options_from(const DemoLine& line, int ranks) {
   options.report = line.report;
   options.json = line.json;
   if (!line.follow.empty()) {
-    CROSSDOCK_ASSIGN_OR_RETURN(options.follow, parse_rank_token(line.follow));
+    const Result<RankToken> follow = parse_rank_token(line.follow);
+    if (!follow.ok()) {
+      return invalid(fmt::format("--follow: {}", follow.status().message()));
+    }
+    options.follow = *follow;
+    options.prints_journey = true;
   }
   return options;
 }
@@ -162,7 +168,7 @@ Status publish(const DemoOptions& options, const Workload& workload, const DemoF
   }
   // Machine-readable stdout has nothing else in it.
   std::FILE* const out = options.json == "-" ? stderr : stdout;
-  if (const auto journey = demo::make_journey(facts)) {
+  if (const auto journey = demo::make_journey(facts); journey && options.prints_journey) {
     const auto& own = facts.ranks[static_cast<std::size_t>(journey->rank)];
     fmt::print(out, "{}", demo::journey_text(*journey, own.followed->origin));
   }
@@ -186,6 +192,9 @@ Result<int> run_as_rank(const DemoLine& line, const std::vector<std::string>& ar
   CROSSDOCK_ASSIGN_OR_RETURN(DemoOptions options, options_from(line, communicator.size()));
   options.command = fmt::format("crossdock {}", fmt::join(arguments, " "));
   CROSSDOCK_ASSIGN_OR_RETURN(const auto workload, checked_workload(options));
+  if (!options.follow && workload->tokens_of(0) > 0) {
+    options.follow = RankToken{};  // The report shows a journey in any case.
+  }
   CROSSDOCK_ASSIGN_OR_RETURN(const std::optional<DemoFacts> facts,
                              demo::run_demo(options, *workload, communicator));
   if (!facts) {
@@ -202,7 +211,10 @@ Result<int> run(const DemoLine& line, const std::vector<std::string>& arguments)
   }
   CROSSDOCK_ASSIGN_OR_RETURN(const DemoOptions options,
                              options_from(line, static_cast<int>(line.ranks)));
-  CROSSDOCK_RETURN_IF_ERROR(checked_workload(options).status());
+  CROSSDOCK_ASSIGN_OR_RETURN(const auto workload, checked_workload(options));
+  CROSSDOCK_ASSIGN_OR_RETURN(const MemoryPlan plan,
+                             plan_memory(demo::buffer_options(options, *workload), options.ranks));
+  CROSSDOCK_RETURN_IF_ERROR(check_host_memory(plan, options.ranks, 0));
   CROSSDOCK_ASSIGN_OR_RETURN(const std::string own, own_program());
   LaunchOptions launch_options;
   launch_options.argv = {own};

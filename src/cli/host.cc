@@ -11,10 +11,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "base/bytes.h"
+#include "crossdock/elastic_buffer.h"
+#include "crossdock/status.h"
 #include "fabric/shm/memory_check.h"
 
 namespace crossdock::cli {
@@ -100,6 +105,13 @@ HostInfo read_host() {
   host.huge_pages_shared = chosen_word(folder + "shmem_enabled");
   host.huge_pages_private = chosen_word(folder + "enabled");
   return host;
+}
+
+Status check_host_memory(const MemoryPlan& plan, int rank_count, std::uint64_t more_bytes) {
+  const auto windows = checked_mul(plan.reserved_bytes, static_cast<std::uint64_t>(rank_count));
+  const auto needed = windows ? checked_add(*windows, more_bytes) : std::nullopt;
+  return fabric::check_memory(needed.value_or(std::numeric_limits<std::uint64_t>::max()),
+                              fabric::memory_room());
 }
 
 }  // namespace crossdock::cli

@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/elastic_buffer.h"
+#include "crossdock/status.h"
+
 namespace crossdock::cli {
 
 struct CacheInfo {
@@ -32,5 +35,9 @@ struct HostInfo {
 
 /// Unknown values stay zero or empty.
 [[nodiscard]] HostInfo read_host();
+
+/// What the ranks would refuse together, in one line before any of them is started: kNoMemory when
+/// `rank_count` windows of `plan` and `more_bytes` are more than this host has.
+Status check_host_memory(const MemoryPlan& plan, int rank_count, std::uint64_t more_bytes);
 
 }  // namespace crossdock::cli

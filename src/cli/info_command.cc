@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -314,7 +315,22 @@ Result<Said> say_everything() {
   return said;
 }
 
+Said say_settings() {
+  Said said;
+  said.text = render_settings(process_environment());
+  said.json = Json::array();
+  for (std::size_t begin = 0; begin < said.text.size();) {
+    const std::size_t end = std::min(said.text.find('\n', begin), said.text.size());
+    said.json.push_back(said.text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return said;
+}
+
 Result<Said> say(const InfoLine& line) {
+  if (line.env) {
+    return say_settings();
+  }
   if (line.protocols) {
     return say_protocols();
   }
@@ -325,11 +341,9 @@ Result<Said> say(const InfoLine& line) {
 }
 
 Result<int> run(const InfoLine& line) {
-  if (line.env) {
-    fmt::print("{}", render_settings(process_environment()));
-    return settings_status().ok() ? Result<int>(kExitOk) : Result<int>(settings_status());
+  if (!line.env) {  // With it, a bad setting is shown before it is refused.
+    CROSSDOCK_RETURN_IF_ERROR(settings_status());
   }
-  CROSSDOCK_RETURN_IF_ERROR(settings_status());
   CROSSDOCK_ASSIGN_OR_RETURN(const Said said, say(line));
   if (line.json != "-") {
     fmt::print("{}", said.text);
@@ -338,6 +352,7 @@ Result<int> run(const InfoLine& line) {
     CROSSDOCK_RETURN_IF_ERROR(
         write_json(line.json, {{"schema", "crossdock.info/1"}, {"info", said.json}}));
   }
+  CROSSDOCK_RETURN_IF_ERROR(settings_status());
   return kExitOk;
 }
 
@@ -354,9 +369,7 @@ void add_info_command(CLI::App& program, CommandContext& context) {
       *app, "--memory", "memory of a shape: RANKS,TOKENS,HIDDEN,EXPERTS,TOPK,DTYPE", line->memory);
   protocols->excludes(env)->excludes(memory);
   env->excludes(memory);
-  CLI::Option* const json =
-      add_text(*app, "--json", "write the result there as JSON; -: stdout", line->json);
-  json->excludes(env);
+  add_text(*app, "--json", "write the result there as JSON; -: stdout", line->json);
   app->footer("Example:\n  crossdock info --memory 8,1024,2048,64,8,bf16\n");
   app->callback(
       [&context, line] { context.chosen = [line] { return finish("info", run(*line)); }; });

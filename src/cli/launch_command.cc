@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "base/settings.h"
 #include "base/status_macros.h"
 #include "cli/command_line.h"
+#include "cli/console.h"
 #include "cli/launch.h"
 #include "crossdock/status.h"
 
@@ -26,6 +28,7 @@ struct LaunchLine {
   std::string timeout;
   bool verbose = false;
   std::vector<std::string> environment;
+  std::string json;
 };
 
 Result<Duration> seconds_option(const std::string& name, const std::string& text) {
@@ -88,7 +91,18 @@ Result<int> run(const LaunchLine& line, const std::vector<std::string>& argv) {
                   "unknown option " + quote(argv.front()) + "; see --help");
   }
   CROSSDOCK_ASSIGN_OR_RETURN(const LaunchOptions options, check(line, argv));
-  return launch(options);
+  const Instant begin = monotonic_clock().now();
+  CROSSDOCK_ASSIGN_OR_RETURN(const int code, launch(options));
+  if (!line.json.empty()) {
+    const Duration wall = monotonic_clock().now() - begin;
+    CROSSDOCK_RETURN_IF_ERROR(write_json(line.json, {{"schema", "crossdock.launch/1"},
+                                                     {"ranks", options.rank_count},
+                                                     {"program", argv.front()},
+                                                     {"exit_code", code},
+                                                     {"wall_us", wall.count() / 1000},
+                                                     {"origin", "measured"}}));
+  }
+  return code;
 }
 
 }  // namespace
@@ -110,6 +124,7 @@ void add_launch_command(CLI::App& program, CommandContext& context) {
       ->type_name("TEXT")
       ->expected(1)
       ->take_all();
+  add_text(*app, "--json", "write exit code and wall time there as JSON; -: stdout", line->json);
   app->add_flag("-v,--verbose", line->verbose, "say what is started, and where it is bound");
   app->footer(
       "The exit code is 0, or that of the first rank that failed (128 + signal).\n\n"

@@ -124,6 +124,16 @@ TEST_F(ProgramTest, ValuesOutOfRangeAreQuotedWithTheRange) {
   expect_usage_error("launch -n 2 --env A -- true", "'A' is no variable; allowed: NAME=VALUE");
 }
 
+TEST_F(ProgramTest, MemoryThatCannotBeHadIsRefusedInOneLineBeforeAnyRankStarts) {
+  const Captured captured =
+      shell("CROSSDOCK_MEMORY_BUDGET=900TiB " + std::string(CROSSDOCK_PROGRAM) +
+            " bench dispatch --tokens 1048576 --hidden 65536 2>&1");
+  EXPECT_EQ(captured.exit_code, kExitOperating);
+  EXPECT_THAT(captured.out, HasSubstr("needed"));
+  EXPECT_THAT(captured.out, HasSubstr("available"));
+  EXPECT_EQ(std::count(captured.out.begin(), captured.out.end(), '\n'), 1) << captured.out;
+}
+
 TEST_F(ProgramTest, ABadSettingIsRefusedByName) {
   const Captured captured =
       shell("CROSSDOCK_TIMEOUT=soon " + std::string(CROSSDOCK_PROGRAM) + " demo 2>&1");

@@ -152,7 +152,9 @@ class JourneyMaker {
 
   void add_target(int target) {
     const std::vector<trace::Stage> arrival = {proof_stage(), trace::kReorder};
-    add_stages(target, Operation::kDispatch, arrival);
+    if (target != own_.rank) {  // Its own stages are there already.
+      add_stages(target, Operation::kDispatch, arrival);
+    }
     const CallTime& experts = facts_.ranks[static_cast<std::size_t>(target)].rounds.front().experts;
     JourneyStep& step =
         add(Operation::kNone, trace::kCompute, target, "its experts compute all their rows");

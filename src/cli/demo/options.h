@@ -22,7 +22,8 @@ struct DemoOptions {
   Mode mode = Mode::kAuto;
   std::string protocol = "auto";
   std::string schedule = "auto";
-  std::optional<RankToken> follow;
+  std::optional<RankToken> follow;  // rank 0's first token unless another one was asked for
+  bool prints_journey = false;
   std::string out;  // .npy of the combined tokens of the last round, or empty
   std::string report = "./crossdock-report.html";
   std::string json;

@@ -83,7 +83,7 @@ report::Provenance provenance_of(const DemoOptions& options) {
   const cli::HostInfo host = cli::read_host();
   return {.command = options.command,
           .host = host.processor,
-          .core_count = host.usable_processor_count,
+          .core_count = host.processor_count,
           .date = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr))),
           .version = version()};
 }
