@@ -2,8 +2,10 @@
 // The page on which a rank says how it is: alive, closed, or unable to go on and why. Written by
 // its owner only, read by all peers of the host while they wait; it outlives the owner's process.
 //
-// Grammar of the page: state:u32 kind:u32 culprit:i32 reserved:u32 text[240] (zero-terminated);
-// kind, culprit and text are written before `state` becomes kPoisoned and never after.
+// Grammar of the page: state:u32 kind:u32 culprit:i32 awaited:i32 looked_ns:i64 text[232]
+// (zero-terminated); kind, culprit and text are written before `state` becomes kPoisoned and never
+// after. `awaited` is the rank that the owner waited for when it last looked, at `looked_ns`: hints
+// for whoever has to say which rank is really missing.
 #pragma once
 
 #include <array>
@@ -20,8 +22,9 @@ struct Presence {
   std::atomic<std::uint32_t> state;
   std::uint32_t kind;
   std::int32_t culprit;
-  std::uint32_t reserved;
-  std::array<char, 240> text;
+  std::atomic<std::int32_t> awaited;
+  std::atomic<std::int64_t> looked_ns;
+  std::array<char, 232> text;
 
   [[nodiscard]] PresenceState observe() const {
     // Pairs with the compare-exchange in poison() and close().

@@ -172,9 +172,8 @@ Result<std::vector<std::shared_ptr<Segment>>> ShmFabric::offer(const std::shared
                                                                std::size_t byte_count,
                                                                bool& everybody_made) {
   const SegmentOffer mine{byte_count, own ? own->id() : 0, own ? 1U : 0U, 0U};
-  CROSSDOCK_ASSIGN_OR_RETURN(
-      const auto messages,
-      mesh_->exchange(kOfferSegment, bytes_of(mine), own ? own->fd() : -1, make_deadline()));
+  CROSSDOCK_ASSIGN_OR_RETURN(const auto messages,
+                             exchange(kOfferSegment, bytes_of(mine), own ? own->fd() : -1));
   std::vector<std::shared_ptr<Segment>> segments(messages.size());
   Status attached;
   everybody_made = true;
@@ -225,8 +224,7 @@ Status ShmFabric::share_verdict(std::uint32_t purpose, const Status& own) {
     text = static_cast<char>(own.kind());
     text += own.message().substr(0, 400);
   }
-  CROSSDOCK_ASSIGN_OR_RETURN(const auto verdicts,
-                             mesh_->exchange(purpose, text_bytes(text), -1, make_deadline()));
+  CROSSDOCK_ASSIGN_OR_RETURN(const auto verdicts, exchange(purpose, text_bytes(text), -1));
   CROSSDOCK_RETURN_IF_ERROR(own);
   for (std::size_t peer = 0; peer < verdicts.size(); ++peer) {
     const auto& bytes = verdicts[peer].bytes;
@@ -244,8 +242,7 @@ Status ShmFabric::share_verdict(std::uint32_t purpose, const Status& own) {
 
 Status ShmFabric::check_host_memory(std::size_t byte_count) {
   const std::uint64_t needed = byte_count;
-  CROSSDOCK_ASSIGN_OR_RETURN(const auto needs,
-                             mesh_->exchange(kMemoryNeeds, bytes_of(needed), -1, make_deadline()));
+  CROSSDOCK_ASSIGN_OR_RETURN(const auto needs, exchange(kMemoryNeeds, bytes_of(needed), -1));
   std::uint64_t sum = 0;
   for (const MeshMessage& message : needs) {
     std::uint64_t theirs = 0;
@@ -293,14 +290,26 @@ Result<std::unique_ptr<Window>> ShmFabric::make_window(std::size_t byte_count) {
 
 // --- collectives of the set-up -------------------------------------------------------------------
 
+Result<std::vector<MeshMessage>> ShmFabric::exchange(std::uint32_t purpose,
+                                                     std::span<const std::byte> mine, int fd) {
+  auto messages = mesh_->exchange(purpose, mine, fd, make_deadline());
+  if (messages.ok()) {
+    return messages;
+  }
+  // A peer may have hung up because it knows of another's end: its page says so. A dead process's
+  // sockets close a little before its descriptor tells, so look for a while.
+  constexpr int kLooks = 20;
+  for (int look = 0; look < kLooks && messages.status().kind() == StatusKind::kPeerDead; ++look) {
+    CROSSDOCK_RETURN_IF_ERROR(look_at_peers(std::chrono::milliseconds(10), -1));
+  }
+  return fail(messages.status());
+}
+
 Result<Blobs> ShmFabric::all_gather(std::span<const std::byte> mine) {
   CROSSDOCK_RETURN_IF_ERROR(health());
-  auto messages = mesh_->exchange(kAllGather, mine, -1, make_deadline());
-  if (!messages.ok()) {
-    return fail(messages.status());
-  }
+  CROSSDOCK_ASSIGN_OR_RETURN(auto messages, exchange(kAllGather, mine, -1));
   Blobs blobs;
-  for (MeshMessage& message : messages.value()) {
+  for (MeshMessage& message : messages) {
     blobs.push_back(std::move(message.bytes));
   }
   return blobs;
@@ -308,8 +317,7 @@ Result<Blobs> ShmFabric::all_gather(std::span<const std::byte> mine) {
 
 Result<std::unique_ptr<Fabric>> ShmFabric::split(int colour) {
   CROSSDOCK_RETURN_IF_ERROR(health());
-  CROSSDOCK_ASSIGN_OR_RETURN(const auto colours,
-                             mesh_->exchange(kSplit, bytes_of(colour), -1, make_deadline()));
+  CROSSDOCK_ASSIGN_OR_RETURN(const auto colours, exchange(kSplit, bytes_of(colour), -1));
   std::vector<std::size_t> members;  // ranks here, ascending
   int child_rank = 0;
   for (std::size_t peer = 0; peer < colours.size(); ++peer) {

@@ -48,6 +48,8 @@ class ShmFabric final : public Fabric {
   ShmFabric(int rank, int size, const FabricOptions& options);
   Status connect(const Gather& gather);
   Status watch_peers();
+  Result<std::vector<MeshMessage>> exchange(std::uint32_t purpose, std::span<const std::byte> mine,
+                                            int fd);
   Result<std::vector<std::shared_ptr<Segment>>> make_segments(std::size_t byte_count);
   Status check_host_memory(std::size_t byte_count);
   Result<std::vector<std::shared_ptr<Segment>>> offer(const std::shared_ptr<Segment>& own,
@@ -59,6 +61,8 @@ class ShmFabric final : public Fabric {
   Status learn_fate(int peer, bool process_is_gone);
   Status fail(Status status);
   Status expire(const WaitSession& session, Instant now);
+  void show_waiting(const WaitSession& session, Instant now);
+  [[nodiscard]] int find_missing(int awaited, Instant now) const;
   void report_waiting(WaitSession& session, Instant now);
   [[nodiscard]] Presence& presence(int peer) const;
 

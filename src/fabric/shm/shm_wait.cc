@@ -51,7 +51,7 @@ Status ShmFabric::idle(WaitSession& session) {
   const Duration sleep = session.is_sleeping
                              ? std::clamp<Duration>(waited / 32, kSleepMin, kSleepMax)
                              : Duration::zero();
-  board_.show(session.what, session.started);
+  show_waiting(session, now);
   if (Status fate = look_at_peers(sleep, session.what.peer); !fate.ok()) {
     return fate;
   }
@@ -110,10 +110,35 @@ Status ShmFabric::fail(Status status) {
   return status;
 }
 
+void ShmFabric::show_waiting(const WaitSession& session, Instant now) {
+  board_.show(session.what, session.started);
+  if (!presences_.empty()) {
+    presence(rank_).awaited.store(session.what.peer, std::memory_order_relaxed);
+    presence(rank_).looked_ns.store(now.ns, std::memory_order_relaxed);
+  }
+}
+
+// The awaited rank may itself wait for another, as in a barrier: the missing one is at the end of
+// that chain. A rank that has not looked for a while does not wait: it is stopped, or computes.
+int ShmFabric::find_missing(int awaited, Instant now) const {
+  constexpr Duration kRecent = milliseconds(500);
+  int missing = awaited;
+  for (int step = 0; step < size_ && missing >= 0 && !presences_.empty(); ++step) {
+    const Presence& page = presence(missing);
+    const Duration silent(now.ns - page.looked_ns.load(std::memory_order_relaxed));
+    const std::int32_t next = page.awaited.load(std::memory_order_relaxed);
+    if (silent > kRecent || next < 0 || next >= size_) {
+      return missing;
+    }
+    missing = next;
+  }
+  return awaited;  // A circle, or nobody known.
+}
+
 Status ShmFabric::expire(const WaitSession& session, Instant now) {
-  return fail(
-      Status::stuck_wait({rank_, session.what.peer, session.what.phase, session.what.round,
-                          session.what.expected, session.what.observed, now - session.started}));
+  return fail(Status::stuck_wait({rank_, find_missing(session.what.peer, now), session.what.phase,
+                                  session.what.round, session.what.expected, session.what.observed,
+                                  now - session.started}));
 }
 
 void ShmFabric::report_waiting(WaitSession& session, Instant now) {
