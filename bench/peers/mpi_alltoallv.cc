@@ -13,10 +13,8 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -143,6 +141,7 @@ class PeerBench {
  private:
   PeerSample run_round(std::uint64_t round) {
     const Shape& shape = options_.shape;
+    const RankRound part{.shape = shape, .placement = placement_, .round = round, .rank = rank_};
     const Clock& clock = monotonic_clock();
     const bool dispatches = options_.operation != "combine";
     const bool combines = options_.operation != "dispatch";
@@ -150,7 +149,7 @@ class PeerBench {
       fill_tokens(shape, round, rank_, tokens_);
     } else {
       exchange_.dispatch(placement_.routes(rank_), tokens_.data());  // Only for its counts.
-      fill_outputs(shape, placement_, round, rank_, exchange_.rows());
+      fill_outputs(part, exchange_.rows());
     }
     exchange_.reset_times();
     MPI_Barrier(MPI_COMM_WORLD);
@@ -168,11 +167,11 @@ class PeerBench {
     sample.exchange_ns = exchange_.times().exchange.count();
     MPI_Barrier(MPI_COMM_WORLD);
     if (dispatches) {
-      verdict_ += verify_received(shape, placement_, round, rank_, exchange_.rows());
+      verdict_ += verify_received(part, exchange_.rows());
     }
     if (combines) {
       const RowContent content = dispatches ? RowContent::kToken : RowContent::kExpertOutput;
-      verdict_ += verify_combined(shape, placement_, round, rank_, content, combined_.data());
+      verdict_ += verify_combined(part, content, combined_.data());
     }
     return sample;
   }

@@ -57,7 +57,6 @@ std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
 
 MpiExchange::MpiExchange(const Shape& shape, int rank)
     : shape_(shape),
-      rank_(rank),
       local_experts_(at(shape.local_experts(rank))),
       local_experts_max_(at(shape.local_experts(0))),
       expert_counts_(at(shape.experts)),

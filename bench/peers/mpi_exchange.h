@@ -43,7 +43,6 @@ class MpiExchange {
   void permute_blocks(Direction direction);
 
   Shape shape_;
-  int rank_;
   std::size_t local_experts_;                // of this rank
   std::size_t local_experts_max_;            // of any rank: MPI_Alltoall wants equal parts
   std::vector<std::int64_t> expert_counts_;  // [E] routes of this rank

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -55,8 +54,7 @@ class LibraryContender : public bench::Contender {
     if (dispatched_.row_count != static_cast<std::int64_t>(origins.size())) {
       return {.checked = origins.size(), .wrong = origins.size()};
     }
-    Verdict verdict = bench::verify_received(ground_.shape, ground_.placement, round, ground_.rank,
-                                             dispatched_.rows);
+    Verdict verdict = bench::verify_received(bench::view_of(ground_, round), dispatched_.rows);
     for (std::size_t row = 0; row < origins.size(); ++row) {
       verdict.wrong += dispatched_.source_rank[row] != origins[row].source ||
                                dispatched_.source_token[row] != origins[row].token
@@ -97,14 +95,13 @@ class LibraryCombine final : public LibraryContender {
         return {StatusKind::kInternal, Scope::kCommunicator, "dispatch delivered wrong rows"};
       }
     }
-    bench::fill_outputs(ground().shape, ground().placement, round, ground().rank,
-                        dispatched().outputs);
+    bench::fill_outputs(bench::view_of(ground(), round), dispatched().outputs);
     return {};
   }
   Status run() override { return combine(dispatched().outputs); }
   Result<Verdict> verify(std::uint64_t round) override {
-    return bench::verify_combined(ground().shape, ground().placement, round, ground().rank,
-                                  RowContent::kExpertOutput, ground().tokens.data());
+    return bench::verify_combined(bench::view_of(ground(), round), RowContent::kExpertOutput,
+                                  ground().tokens.data());
   }
 };
 
@@ -123,8 +120,8 @@ class LibraryRoundtrip final : public LibraryContender {
   }
   Result<Verdict> verify(std::uint64_t round) override {
     Verdict verdict = verify_dispatched(round);
-    verdict += bench::verify_combined(ground().shape, ground().placement, round, ground().rank,
-                                      RowContent::kToken, ground().tokens.data());
+    verdict += bench::verify_combined(bench::view_of(ground(), round), RowContent::kToken,
+                                      ground().tokens.data());
     return verdict;
   }
 };

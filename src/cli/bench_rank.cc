@@ -7,10 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/settings.h"
 #include "base/status_macros.h"
 #include "cli/bench/arena.h"

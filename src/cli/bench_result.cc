@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -85,6 +84,7 @@ Medians medians_of(const BenchResult& result, const std::vector<const Repetition
 
 std::vector<const Repetition*> all_of(const BenchResult& result) {
   std::vector<const Repetition*> repetitions;
+  repetitions.reserve(result.repetitions.size());
   for (const Repetition& repetition : result.repetitions) {
     repetitions.push_back(&repetition);
   }
@@ -164,6 +164,7 @@ std::string us_text(double us) {
 template <typename Value>
 std::string spread_of(const BenchResult& result, Value value) {
   std::vector<double> values;
+  values.reserve(result.repetitions.size());
   for (const Repetition& repetition : result.repetitions) {
     values.push_back(value(medians_of(result, {&repetition})));
   }

@@ -28,7 +28,6 @@
 #include "crossdock/status.h"
 #include "crossdock/types.h"
 #include "crossdock/version.h"
-#include "fabric/fabric.h"
 #include "fabric/guarantees.h"
 #include "protocol/protocol.h"
 #include "schedule/schedule.h"

@@ -32,7 +32,7 @@ struct LaunchLine {
 };
 
 Result<Duration> seconds_option(const std::string& name, const std::string& text) {
-  const Result<Duration> seconds = parse_seconds(text);
+  Result<Duration> seconds = parse_seconds(text);
   if (!seconds.ok()) {
     return Status(StatusKind::kInvalidArgument, Scope::kProcess,
                   name + ": " + std::string(seconds.status().message()));

@@ -36,7 +36,7 @@ const CLI::App* innermost(const CLI::App& program) {
 std::string path_of(const CLI::App* app) {
   std::string path;
   for (; app->get_parent() != nullptr; app = app->get_parent()) {
-    path = app->get_name() + (path.empty() ? "" : " ") + path;
+    path.insert(0, path.empty() ? app->get_name() : app->get_name() + " ");
   }
   return path;
 }

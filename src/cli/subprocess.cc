@@ -16,7 +16,6 @@
 #include <cstddef>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
@@ -36,6 +35,7 @@ Status io_error(const std::string& program, int error) {
 /// Starts argv in a process group of its own with stdout in `write_end`.
 Result<pid_t> spawn(const std::vector<std::string>& argv, int write_end) {
   std::vector<char*> arguments;
+  arguments.reserve(argv.size() + 1);
   for (const std::string& argument : argv) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -55,6 +54,7 @@ TEST(Arena, NobodyPassesABarrierBeforeTheLastOneCame) {
   const Arena arena = Arena::make(kShape).value();
   std::atomic<int> arrived{0};
   std::vector<std::thread> ranks;
+  ranks.reserve(static_cast<std::size_t>(kShape.ranks));
   for (int rank = 0; rank < kShape.ranks; ++rank) {
     ranks.emplace_back([&] {
       for (int round = 1; round <= 200; ++round) {

@@ -142,13 +142,13 @@ std::size_t sum_columns_streamed(ElementType element, std::byte* out, const std:
 }
 
 /// Row after row; `line` holds the sums, even elements first.
-std::size_t sum_by_rows(ElementType element, std::byte* out, const std::byte* const* rows,
-                        std::size_t row_count, std::size_t row_bytes, float* line) {
+std::size_t sum_by_rows(ElementType element, std::byte* out, std::span<const std::byte* const> rows,
+                        std::size_t row_bytes, float* line) {
   const std::size_t lanes = hn::Lanes(Words());
   const std::size_t width = lanes * 4;
   const std::size_t steps = row_bytes / width;
   const Floats floats;
-  for (std::size_t row = 0; row < row_count; ++row) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
     for (std::size_t step = 0; step < steps; ++step) {
       float* const even = line + step * 2 * lanes;
       float* const odd = even + lanes;
@@ -248,41 +248,39 @@ void prefetch_next(std::span<const std::byte* const> next) {
 
 }  // namespace
 
-void sum_rows(SumKernel kernel, ElementType element, std::byte* out,
-              std::span<const std::byte* const> rows, std::span<const std::byte* const> next,
-              std::size_t element_count) {
+void sum_rows(SumKernel kernel, ElementType element, std::size_t element_count, const RowSum& sum) {
   const std::size_t row_bytes = element_count * element_bytes(element);
+  const auto rows = sum.rows;
   if (rows.empty()) {
-    std::memset(out, 0, row_bytes);
+    std::memset(sum.out, 0, row_bytes);
     return;
   }
   std::size_t done = 0;
-  prefetch_next(next);
+  prefetch_next(sum.next);
   switch (kernel) {
     case SumKernel::kColumns:
-      done =
-          HWY_DYNAMIC_DISPATCH(sum_columns_kept)(element, out, rows.data(), rows.size(), row_bytes);
+      done = HWY_DYNAMIC_DISPATCH(sum_columns_kept)(element, sum.out, rows.data(), rows.size(),
+                                                    row_bytes);
       break;
     case SumKernel::kColumnsStreaming:
-      done = HWY_DYNAMIC_DISPATCH(sum_columns_streamed)(element, out, rows.data(), rows.size(),
+      done = HWY_DYNAMIC_DISPATCH(sum_columns_streamed)(element, sum.out, rows.data(), rows.size(),
                                                         row_bytes);
       break;
     case SumKernel::kRows: {
       static thread_local std::vector<float> line;
       line.resize(row_bytes);  // Twice what bf16 needs.
-      done = HWY_DYNAMIC_DISPATCH(sum_by_rows)(element, out, rows.data(), rows.size(), row_bytes,
-                                               line.data());
+      done = HWY_DYNAMIC_DISPATCH(sum_by_rows)(element, sum.out, rows, row_bytes, line.data());
       break;
     }
     case SumKernel::kLibrary: {
       static thread_local std::vector<const void*> pointers;
       pointers.assign(rows.begin(), rows.end());
-      reduce_rows(element, out, pointers, element_count, StoreHint::kStream);
+      reduce_rows(element, sum.out, pointers, element_count, StoreHint::kStream);
       return;
     }
   }
   if (done < row_bytes) {
-    sum_rest(element, out, rows, done, row_bytes);
+    sum_rest(element, sum.out, rows, done, row_bytes);
   }
 }
 

@@ -32,11 +32,15 @@ enum class SumKernel : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(SumKernel kernel);
 
-/// out = the fp32 sum of the rows in order, rounded once; kBf16 or kFp32. `next` are the rows of
-/// the following call, whose beginning may be fetched early. Visible to others after finish_sums().
-void sum_rows(SumKernel kernel, ElementType element, std::byte* out,
-              std::span<const std::byte* const> rows, std::span<const std::byte* const> next,
-              std::size_t element_count);
+struct RowSum {
+  std::byte* out = nullptr;                // one row
+  std::span<const std::byte* const> rows;  // summed in this order
+  std::span<const std::byte* const> next;  // of the following call; may be fetched early
+};
+
+/// out = the fp32 sum of the rows, rounded once; kBf16 or kFp32. Visible to others after
+/// finish_sums().
+void sum_rows(SumKernel kernel, ElementType element, std::size_t element_count, const RowSum& sum);
 void finish_sums();
 
 }  // namespace crossdock::bench

@@ -63,8 +63,8 @@ TEST_P(RowBytes, EverySumKernelGivesTheBitsOfTheScalarSum) {
     for (const SumKernel kernel : {SumKernel::kColumns, SumKernel::kColumnsStreaming,
                                    SumKernel::kRows, SumKernel::kLibrary}) {
       std::vector<std::byte> out(shape.row_bytes() + kMargin, std::byte{0x5a});
-      sum_rows(kernel, element, out.data(), pointers, pointers,
-               static_cast<std::size_t>(shape.hidden));
+      sum_rows(kernel, element, static_cast<std::size_t>(shape.hidden),
+               {.out = out.data(), .rows = pointers, .next = pointers});
       finish_sums();
       EXPECT_EQ(std::memcmp(out.data(), expected.data(), expected.size()), 0) << to_string(kernel);
       EXPECT_EQ(out[expected.size()], std::byte{0x5a});
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, RowBytes, ::testing::Values(1, 2, 3, 31, 64, 65,
 
 TEST(SumKernels, NoRowsGiveZeros) {
   std::vector<std::byte> out(16, std::byte{0x5a});
-  sum_rows(SumKernel::kColumns, ElementType::kBf16, out.data(), {}, {}, 8);
+  sum_rows(SumKernel::kColumns, ElementType::kBf16, 8, {.out = out.data(), .rows = {}, .next = {}});
   EXPECT_EQ(out, std::vector<std::byte>(16));
 }
 

@@ -51,10 +51,9 @@ std::vector<RowAddress> addresses_by(LimitOrder order, const Ground& ground) {
     const auto step_of = [&](const RowAddress& address) {
       return (address.target.rank - ground.rank + ground.shape.ranks) % ground.shape.ranks;
     };
-    std::stable_sort(
-        addresses.begin(), addresses.end(), [&](const RowAddress& a, const RowAddress& b) {
-          return step_of(a) != step_of(b) ? step_of(a) < step_of(b) : a.target.row < b.target.row;
-        });
+    std::sort(addresses.begin(), addresses.end(), [&](const RowAddress& a, const RowAddress& b) {
+      return step_of(a) != step_of(b) ? step_of(a) < step_of(b) : a.target.row < b.target.row;
+    });
   }
   return addresses;
 }
@@ -79,8 +78,7 @@ class RowCopies final : public Contender {
     return {};
   }
   Result<Verdict> verify(std::uint64_t round) override {
-    return verify_received(ground_.shape, ground_.placement, round, ground_.rank,
-                           ground_.arena.window(ground_.rank));
+    return verify_received(view_of(ground_, round), ground_.arena.window(ground_.rank));
   }
 
  private:
@@ -139,8 +137,7 @@ class RowSums final : public Contender {
     begin_.push_back(rows_.size());
   }
   Status prepare(std::uint64_t round) override {
-    fill_outputs(ground_.shape, ground_.placement, round, ground_.rank,
-                 ground_.arena.window(ground_.rank));
+    fill_outputs(view_of(ground_, round), ground_.arena.window(ground_.rank));
     return {};
   }
   Status run() override {
@@ -148,8 +145,10 @@ class RowSums final : public Contender {
     std::byte* out = ground_.tokens.data();
     for (std::int64_t token = 0; token < ground_.shape.tokens; ++token) {
       const bool last = token + 1 == ground_.shape.tokens;
-      sum_rows(limit_.kernel, ground_.shape.element, out, rows_of(token),
-               last ? std::span<const std::byte* const>() : rows_of(token + 1), hidden);
+      sum_rows(limit_.kernel, ground_.shape.element, hidden,
+               {.out = out,
+                .rows = rows_of(token),
+                .next = last ? std::span<const std::byte* const>() : rows_of(token + 1)});
       out += ground_.shape.row_bytes();
     }
     finish_sums();
@@ -159,8 +158,8 @@ class RowSums final : public Contender {
     if (limit_.order == LimitOrder::kContiguous) {
       return Verdict{};  // Sums of unrelated rows.
     }
-    return verify_combined(ground_.shape, ground_.placement, round, ground_.rank,
-                           RowContent::kExpertOutput, ground_.tokens.data());
+    return verify_combined(view_of(ground_, round), RowContent::kExpertOutput,
+                           ground_.tokens.data());
   }
 
  private:

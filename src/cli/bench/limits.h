@@ -12,6 +12,7 @@
 #include "cli/bench/contender.h"
 #include "cli/bench/limit_kernels.h"
 #include "cli/bench/placement.h"
+#include "cli/bench/verify_rows.h"
 #include "cli/bench/workload.h"
 #include "cli/page_buffer.h"
 
@@ -27,6 +28,11 @@ struct Ground {
   PageBuffer& tokens;   // [T, H]: what is sent, or what was combined
   PageBuffer& scratch;  // as many rows as this rank receives
 };
+
+[[nodiscard]] inline RankRound view_of(const Ground& ground, std::uint64_t round) {
+  return {
+      .shape = ground.shape, .placement = ground.placement, .round = round, .rank = ground.rank};
+}
 
 enum class LimitOrder : std::uint8_t {
   kByToken,        // a token's rows together: its row stays in the cache

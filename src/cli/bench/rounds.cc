@@ -62,6 +62,7 @@ std::vector<bool> who_runs_on(const Arena& arena, const RoundPlan& plan) {
     return runs_on;
   }
   std::vector<double> times;
+  times.reserve(contender_count);
   for (int contender = 0; contender < arena.shape().contenders; ++contender) {
     times.push_back(warm_time_us(arena, contender, plan.counts.warmup));
   }

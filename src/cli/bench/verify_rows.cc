@@ -50,37 +50,38 @@ bool sums_match(ElementType element, std::span<const float> sums, const std::byt
 
 }  // namespace
 
-Verdict verify_received(const Shape& shape, const Placement& placement, std::uint64_t round,
-                        int rank, const std::byte* rows) {
+Verdict verify_received(const RankRound& part, const std::byte* rows) {
   Verdict verdict;
-  for (const RowOrigin& origin : placement.origins(rank)) {
-    const RowName name{.round = round, .source = origin.source, .token = origin.token};
-    verdict.wrong += row_matches(shape, name, rows + verdict.checked * shape.row_bytes()) ? 0 : 1;
+  for (const RowOrigin& origin : part.placement.origins(part.rank)) {
+    const RowName name{.round = part.round, .source = origin.source, .token = origin.token};
+    verdict.wrong +=
+        row_matches(part.shape, name, rows + verdict.checked * part.shape.row_bytes()) ? 0 : 1;
     ++verdict.checked;
   }
   return verdict;
 }
 
-void fill_outputs(const Shape& shape, const Placement& placement, std::uint64_t round, int rank,
-                  std::byte* outputs) {
-  for (const RowOrigin& origin : placement.origins(rank)) {
-    fill_row(shape,
-             {.round = round, .source = origin.source, .token = origin.token, .lane = origin.lane},
-             outputs);
-    outputs += shape.row_bytes();
+void fill_outputs(const RankRound& part, std::byte* outputs) {
+  for (const RowOrigin& origin : part.placement.origins(part.rank)) {
+    fill_row(
+        part.shape,
+        {.round = part.round, .source = origin.source, .token = origin.token, .lane = origin.lane},
+        outputs);
+    outputs += part.shape.row_bytes();
   }
 }
 
-Verdict verify_combined(const Shape& shape, const Placement& placement, std::uint64_t round,
-                        int rank, RowContent content, const std::byte* tokens) {
+Verdict verify_combined(const RankRound& part, RowContent content, const std::byte* tokens) {
+  const Shape& shape = part.shape;
   Verdict verdict;
   std::vector<std::byte> row(shape.row_bytes());
   std::vector<float> sums(static_cast<std::size_t>(shape.hidden));
   for (std::int64_t token = 0; token < shape.tokens; ++token) {
     bool first = true;
-    for (const RowTarget& target : placement.targets(rank, token)) {
+    for (const RowTarget& target : part.placement.targets(part.rank, token)) {
       const int lane = content == RowContent::kToken ? -1 : target.lane;
-      fill_row(shape, {.round = round, .source = rank, .token = token, .lane = lane}, row.data());
+      fill_row(shape, {.round = part.round, .source = part.rank, .token = token, .lane = lane},
+               row.data());
       accumulate(shape.element, row, sums, first);
       first = false;
     }

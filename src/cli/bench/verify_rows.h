@@ -18,17 +18,22 @@ enum class RowContent : std::uint8_t {
   kExpertOutput,  // a row of its own for each lane
 };
 
-/// Received rows of `rank`, [N, H].
-[[nodiscard]] Verdict verify_received(const Shape& shape, const Placement& placement,
-                                      std::uint64_t round, int rank, const std::byte* rows);
+/// One rank's part of a round.
+struct RankRound {
+  const Shape& shape;
+  const Placement& placement;
+  std::uint64_t round = 0;
+  int rank = 0;
+};
 
-/// Expert outputs of `rank` as a round's combine reads them, [N, H].
-void fill_outputs(const Shape& shape, const Placement& placement, std::uint64_t round, int rank,
-                  std::byte* outputs);
+/// Received rows, [N, H].
+[[nodiscard]] Verdict verify_received(const RankRound& part, const std::byte* rows);
 
-/// Combined tokens of `rank`, [T, H], against the fp32 sum in lane order, rounded once.
-[[nodiscard]] Verdict verify_combined(const Shape& shape, const Placement& placement,
-                                      std::uint64_t round, int rank, RowContent content,
+/// Expert outputs as the round's combine reads them, [N, H].
+void fill_outputs(const RankRound& part, std::byte* outputs);
+
+/// Combined tokens, [T, H], against the fp32 sum in lane order, rounded once.
+[[nodiscard]] Verdict verify_combined(const RankRound& part, RowContent content,
                                       const std::byte* tokens);
 
 }  // namespace crossdock::bench

@@ -20,7 +20,7 @@ namespace {
 class RowWords {
  public:
   RowWords(const Shape& shape, const RowName& name) {
-    const auto lane = static_cast<std::uint64_t>(name.lane + 1);
+    const auto lane = static_cast<std::uint64_t>(name.lane) + 1;
     const auto source = static_cast<std::uint64_t>(name.source);
     const auto token = static_cast<std::uint64_t>(name.token);
     base_ = mix(mix(mix(shape.seed, name.round), (source << 32) | lane), token);

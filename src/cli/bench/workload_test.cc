@@ -49,6 +49,7 @@ TEST(BenchWorkload, EveryTokenHasDistinctExpertsAndTheSeedDecidesWhich) {
 TEST(BenchWorkload, TheFirstRanksOwnTheExtraExperts) {
   const Shape shape = small_shape();
   std::vector<int> owners;
+  owners.reserve(8);
   for (int expert = 0; expert < 8; ++expert) {
     owners.push_back(shape.owner(expert));
   }
@@ -129,7 +130,9 @@ TEST_P(PlacementTest, RowsComeBySourceThenTokenInsideAGroup) {
     const auto& origins = placement.origins(rank);
     for (std::size_t row = 1; row < origins.size(); ++row) {
       const auto expert_of = [&](const RowOrigin& origin) {
-        const std::size_t route = static_cast<std::size_t>(origin.token * shape.topk + origin.lane);
+        const auto topk = static_cast<std::size_t>(shape.topk);
+        const std::size_t route =
+            static_cast<std::size_t>(origin.token) * topk + static_cast<std::size_t>(origin.lane);
         return GetParam() == RowLayout::kExpanded ? placement.routes(origin.source)[route] : 0;
       };
       const auto key = [&](const RowOrigin& origin) {
@@ -152,10 +155,10 @@ TEST(BenchVerify, OneFlippedBitIsOneWrongRow) {
     fill_row(shape, {.round = 5, .source = origin.source, .token = origin.token},
              rows.data() + row++ * shape.row_bytes());
   }
-  EXPECT_EQ(verify_received(shape, placement, 5, 0, rows.data()).wrong, 0U);
-  EXPECT_EQ(verify_received(shape, placement, 6, 0, rows.data()).wrong, row) << "an old round";
+  EXPECT_EQ(verify_received({shape, placement, 5, 0}, rows.data()).wrong, 0U);
+  EXPECT_EQ(verify_received({shape, placement, 6, 0}, rows.data()).wrong, row) << "an old round";
   rows[shape.row_bytes() + 3] ^= std::byte{4};
-  const Verdict verdict = verify_received(shape, placement, 5, 0, rows.data());
+  const Verdict verdict = verify_received({shape, placement, 5, 0}, rows.data());
   EXPECT_EQ(verdict.wrong, 1U);
   EXPECT_EQ(verdict.checked, row);
 }

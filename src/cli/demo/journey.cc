@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -110,8 +111,9 @@ class JourneyMaker {
         spans.push_back(span);
       }
     }
-    std::stable_sort(spans.begin(), spans.end(),
-                     [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+    std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.begin_ns, a.end_ns) < std::pair(b.begin_ns, b.end_ns);
+    });
     for (const trace::SpanRecord& span : spans) {
       if (const trace::Stage* const stage = stage_of(span.stage)) {
         JourneyStep& step = add(operation, *stage, rank, std::string(stage->what));
@@ -142,6 +144,7 @@ class JourneyMaker {
   /// Ranks that hold rows of the token, each once, ascending.
   [[nodiscard]] std::vector<int> targets() const {
     std::vector<int> ranks;
+    ranks.reserve(followed_.routes.size());
     for (const RouteStep& route : followed_.routes) {
       ranks.push_back(route.rank);
     }
