@@ -110,6 +110,7 @@ TEST_P(BadBufferOptions, AreRefusedWithTheValueAndWhatIsAllowed) {
           expect_own(status, rank);
         } else {
           EXPECT_EQ(status.kind(), StatusKind::kMismatch) << status.to_string();
+          EXPECT_EQ(status.scope(), Scope::kOperation);
           EXPECT_EQ(status.culprit(), kFaulty) << status.to_string();
         }
       },

@@ -122,7 +122,7 @@ constexpr std::array<SettingRow, 14> kTable = {{
     {"CROSSDOCK_BOOTSTRAP", "host:port", "", "HOST:PORT, port 1 .. 65535",
      "where rank 0 listens for the others", &apply_bootstrap},
     {"CROSSDOCK_BOOTSTRAP_FD", "integer", "", "0 .. 2147483647",
-     "inherited socket to the launcher (set by the launcher)",
+     "inherited socket that rank 0 listens on (set by the launcher)",
      &apply_int<&Settings::bootstrap_fd, 0, kIntMax>},
     {"CROSSDOCK_LAUNCHED", "yes/no", "0", "1, true, yes, on, 0, false, no, off",
      "the process was started by `crossdock launch` (set by the launcher)",

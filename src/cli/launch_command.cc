@@ -24,7 +24,7 @@ struct LaunchLine {
   std::int64_t ranks = 1;
   std::string bind = "auto";
   std::string output = "prefixed";
-  std::string grace = "3";
+  std::string grace;
   std::string timeout;
   bool verbose = false;
   std::vector<std::string> environment;
@@ -56,7 +56,10 @@ Result<LaunchOptions> check(const LaunchLine& line, const std::vector<std::strin
                    : line.output == "inherited" ? RankOutput::kInherited
                                                 : RankOutput::kPrefixed;
   options.verbosity = line.verbose ? Verbosity::kVerbose : Verbosity::kQuiet;
-  CROSSDOCK_ASSIGN_OR_RETURN(options.grace, seconds_option("--grace", line.grace));
+  options.grace = settings().grace;
+  if (!line.grace.empty()) {
+    CROSSDOCK_ASSIGN_OR_RETURN(options.grace, seconds_option("--grace", line.grace));
+  }
   if (!line.timeout.empty()) {
     CROSSDOCK_ASSIGN_OR_RETURN(options.timeout, seconds_option("--timeout", line.timeout));
   }
@@ -117,7 +120,8 @@ void add_launch_command(CLI::App& program, CommandContext& context) {
       *app,
       {"--output", "prefixed: \"[rank] \" before each line", {"prefixed", "lines", "inherited"}},
       line->output);
-  add_text(*app, "--grace", "seconds that other ranks have to report after one failed",
+  add_text(*app, "--grace",
+           "seconds that other ranks have to report after one failed; CROSSDOCK_GRACE",
            line->grace);
   add_text(*app, "--timeout", "seconds until all are ended; exit code 124", line->timeout);
   app->add_option("--env", line->environment, "NAME=VALUE for every rank; may be repeated")

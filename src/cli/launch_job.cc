@@ -26,7 +26,8 @@ constexpr auto kDrainTime = std::chrono::milliseconds(500);  // for output of wh
 constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 constexpr std::size_t kStdout = 0;
 constexpr std::size_t kStderr = 1;
-constexpr std::array kForwardedSignals = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT};
+constexpr std::array kForwardedSignals = {SIGINT,  SIGTERM, SIGHUP, SIGUSR1,
+                                          SIGUSR2, SIGTSTP, SIGCONT};
 
 Status system_error(std::string_view what) {
   return Status(StatusKind::kIo, Scope::kOperation,
@@ -347,6 +348,10 @@ void Job::handle_signal(int signal_number) {
     case SIGUSR1:
     case SIGUSR2:
       signal_alive(signal_number, /*whole_group=*/false);
+      return;
+    case SIGTSTP:  // Ranks have process groups of their own: the terminal stops only this one.
+      signal_alive(SIGTSTP, /*whole_group=*/true);
+      ::raise(SIGSTOP);
       return;
     case SIGCONT:
       signal_alive(signal_number, /*whole_group=*/true);

@@ -107,6 +107,20 @@ TEST(Launch, AStoppedRankIsEndedToo) {
   EXPECT_EQ(outcome.exit_code, 5);
 }
 
+TEST(Launch, ItsStopFromTheTerminalStopsTheRanksUntilItContinues) {
+  Launcher launcher(shell(2, "echo group $$; sleep 1; echo through"));
+  ASSERT_TRUE(launcher.wait_for("group", 2));
+  launcher.signal(SIGTSTP);
+  ASSERT_TRUE(becomes_true([&] { return process_state(launcher.process_id()) == 'T'; }));
+  for (const pid_t rank : numbers_after(launcher.seen(), "group ")) {
+    EXPECT_TRUE(becomes_true([&] { return process_state(rank) == 'T'; }));
+  }
+  launcher.signal(SIGCONT);
+  const Outcome outcome = launcher.finish();
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(Launcher::occurrences(outcome.out, "through"), 2);
+}
+
 TEST(Launch, TheJobTimeoutEndsAllRanksWithCode124) {
   LaunchOptions options = shell(2, "exec sleep 1000");
   options.timeout = std::chrono::milliseconds(100);

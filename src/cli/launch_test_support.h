@@ -15,6 +15,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <sstream>
@@ -79,6 +80,9 @@ class Launcher {
 
   void signal(int signal_number) const { ::kill(process_id_, signal_number); }
   void close_stdout() { out_.reset(); }
+  [[nodiscard]] pid_t process_id() const { return process_id_; }
+  /// Stdout as far as it was read.
+  [[nodiscard]] const std::string& seen() const { return outcome_.out; }
 
   /// Until stdout holds `count` lines that contain `text`.
   [[nodiscard]] bool wait_for(const std::string& text, int count = 1) {
@@ -156,6 +160,15 @@ inline std::vector<std::string> sorted_lines(const std::string& text) {
   }
   std::sort(lines.begin(), lines.end());
   return lines;
+}
+
+/// The state letter of /proc/PID/stat: 'R', 'S', 'T' (stopped) ...; '?' when there is none.
+inline char process_state(pid_t process_id) {
+  std::ifstream stat("/proc/" + std::to_string(process_id) + "/stat");
+  std::string text;
+  std::getline(stat, text);
+  const auto end_of_name = text.rfind(')');
+  return end_of_name == std::string::npos ? '?' : text.at(end_of_name + 2);
 }
 
 /// The numbers that follow `label` in `text`.

@@ -141,10 +141,15 @@ Status Engine::claim_slot(Call& call) {
   const auto slot = static_cast<std::size_t>(round_count_ % rounds_.size());
   std::shared_ptr<Round>& round = rounds_[slot];
   if (round.use_count() > 1) {
-    return refuse(fmt::format("round {} still has its handle and {} of {} rounds are open; drop a "
-                              "handle first, or make the buffer with more open_rounds",
-                              round->round, rounds_.size(), rounds_.size()),
-                  StatusKind::kBusy);
+    const auto open_count =
+        std::count_if(rounds_.begin(), rounds_.end(),
+                      [](const std::shared_ptr<Round>& each) { return each.use_count() > 1; });
+    return refuse(
+        fmt::format("the slot of round {} is needed and its handle is still held ({} of {} "
+                    "rounds are open); drop that handle first, or make the buffer with "
+                    "more open_rounds",
+                    round->round, open_count, rounds_.size()),
+        StatusKind::kBusy);
   }
   call.slot_round = round;
   round->round = call.round;

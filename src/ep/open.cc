@@ -45,7 +45,12 @@ Status agree(fabric::Fabric& fabric, const BufferOptions& options) {
   values.emplace_back("problem", std::string(own.message()));
   CROSSDOCK_ASSIGN_OR_RETURN(const auto blobs, fabric.all_gather(fabric::encode_agreement(values)));
   CROSSDOCK_RETURN_IF_ERROR(own);
-  return fabric::compare_agreement(blobs);
+  const Status agreed = fabric::compare_agreement(blobs);
+  if (agreed.ok()) {
+    return agreed;
+  }
+  // Only this buffer cannot be made: the communicator works on.
+  return {agreed.kind(), Scope::kOperation, std::string(agreed.message()), agreed.culprit()};
 }
 
 }  // namespace

@@ -357,6 +357,7 @@ Result<std::vector<MeshMessage>> Mesh::exchange(std::uint32_t purpose,
         fmt::format("a blob of {} bytes; allowed: at most {}", mine.size(), kMessageBytesMax));
   }
   ++sequence_;
+  const Instant begin = monotonic_clock().now();
   std::vector<Transfer> transfers(peers_.size());
   while (true) {
     std::vector<pollfd> entries;
@@ -385,8 +386,8 @@ Result<std::vector<MeshMessage>> Mesh::exchange(std::uint32_t purpose,
     if (watch_) {
       CROSSDOCK_RETURN_IF_ERROR(watch_());
     }
-    if (deadline.expired(monotonic_clock().now())) {
-      return Status::stuck_wait({rank_, missing, "set-up exchange", sequence_, 1, 0, Duration(0)});
+    if (const Instant now = monotonic_clock().now(); deadline.expired(now)) {
+      return Status::stuck_wait({rank_, missing, "set-up exchange", sequence_, 1, 0, now - begin});
     }
   }
   std::vector<MeshMessage> messages(peers_.size());
