@@ -8,8 +8,8 @@ include(CMakePackageConfigHelpers)
 # static libraries would drop what nobody inside refers to, which is the public API.
 set(core_objects)
 set(core_libs)
-foreach(room IN ITEMS base trace fabric fabric_bootstrap fabric_shm protocol schedule routing
-                      collective communicator ep)
+foreach(room IN ITEMS base trace fabric fabric_bootstrap fabric_queue fabric_shm protocol schedule
+                      routing collective communicator ep)
   if(TARGET crossdock_${room})
     get_target_property(type crossdock_${room} TYPE)
     if(type STREQUAL "STATIC_LIBRARY")
