@@ -44,12 +44,19 @@ Status Engine::announce(Call& call, const Status& own) {
     size += kRefusalTextBytes;
   }
   const std::uint64_t place = layout_.announcement(announce_->epoch(), rank_);
+  AnnouncementHead head;
+  std::memcpy(&head, announcement_.data(), sizeof head);
   for (int step = 0; step < rank_count_; ++step) {
     const int peer = (rank_ + step) % rank_count_;
-    // Only the latency mode tells each peer a number of its own.
-    std::memcpy(announcement_.data() + offsetof(AnnouncementHead, landed_count),
-                &landed_count_[static_cast<std::size_t>(peer)], sizeof(std::uint32_t));
-    put(peer, place, std::span(announcement_.data(), size));
+    // Only the latency mode tells each peer a number of its own; a head that was posted may be
+    // read later, so each peer has one.
+    head.landed_count = landed_count_[static_cast<std::size_t>(peer)];
+    heads_[static_cast<std::size_t>(peer)] = head;
+    put(peer, place, std::as_bytes(std::span(heads_).subspan(static_cast<std::size_t>(peer), 1)));
+    if (size > sizeof head) {
+      put(peer, place + sizeof head,
+          std::span(announcement_).subspan(sizeof head, size - sizeof head));
+    }
     if (peer != rank_) {
       CROSSDOCK_RETURN_IF_ERROR(announce_->posted(RankId{peer}));
     }
@@ -65,6 +72,7 @@ Status Engine::reconcile(Call& call, const Status& own) {
                                                       ? "combine announcements"
                                                       : "dispatch announcements",
                                                   call.ordinal, call.deadline));
+  CROSSDOCK_RETURN_IF_ERROR(settle(call.deadline));
   if (!own.ok()) {
     return own;
   }

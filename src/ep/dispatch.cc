@@ -46,7 +46,9 @@ Status Engine::exchange_rows(const DispatchInput& input, Call& call) {
   CROSSDOCK_RETURN_IF_ERROR(proof.all_posted());
   finish_metadata(*call.slot_round);
   zero_gaps(call);
-  return wait_rows(call);
+  const Status arrived = wait_rows(call);
+  CROSSDOCK_RETURN_IF_ERROR(settle(call.deadline));
+  return arrived;
 }
 
 // --- validate ------------------------------------------------------------------------------------

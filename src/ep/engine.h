@@ -78,6 +78,10 @@ class Engine {
   Status agree_on_landing();
   [[nodiscard]] bool prefers_landing(std::int64_t token_count) const;
   Status usable() const;
+  /// What this rank posted is performed: the caller's rows and the scratch below may change, and
+  /// what it posted to itself, which no proof covers, is there. Free where puts are performed at
+  /// once.
+  Status settle(Deadline deadline);
   Call begin(OperationCode code);
 
   // dispatch.cc
@@ -191,6 +195,7 @@ class Engine {
   std::vector<std::int64_t> all_rows_;      // [E]: rows of all sources
   std::vector<std::int64_t> needed_rows_;   // [R]: rows that each rank receives
   std::vector<std::byte> announcement_;
+  std::vector<AnnouncementHead> heads_;      // [R]: each peer's own, unchanged until settle()
   std::vector<std::uint32_t> landed_count_;  // [R]
   std::vector<std::uint8_t> in_group_;       // [R]
   std::vector<std::int32_t> packed_token_;   // send order: by expert or by rank
@@ -200,7 +205,7 @@ class Engine {
   std::vector<std::byte*> region_base_;      // [R]
   std::vector<std::int64_t> next_row_;       // [L], expanded: while landed rows are placed
   std::int64_t plain_row_ = 0;               // plain: likewise
-  std::vector<std::byte> landed_head_;
+  std::vector<std::byte> landed_heads_;      // [latency_tokens], landed_row bytes each
 };
 
 }  // namespace crossdock::ep

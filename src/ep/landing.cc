@@ -35,12 +35,12 @@ void Engine::land_rows(const DispatchInput& input, Call& call) {
   for (std::int64_t token = 0; token < round.token_count; ++token) {
     const std::size_t first = static_cast<std::size_t>(token) * lanes;
     const LandedHead head{static_cast<std::uint32_t>(token), 0};
-    std::memcpy(landed_head_.data(), &head, sizeof head);
-    std::memcpy(landed_head_.data() + sizeof head, &round.experts[first],
-                lanes * sizeof(std::int32_t));
+    std::byte* const head_at = &landed_heads_[static_cast<std::size_t>(token) * layout_.landed_row];
+    std::memcpy(head_at, &head, sizeof head);
+    std::memcpy(head_at + sizeof head, &round.experts[first], lanes * sizeof(std::int32_t));
     if (!input.topk_weights.empty()) {
-      std::memcpy(landed_head_.data() + sizeof head + lanes * sizeof(std::int32_t),
-                  &input.topk_weights[first], lanes * sizeof(float));
+      std::memcpy(head_at + sizeof head + lanes * sizeof(std::int32_t), &input.topk_weights[first],
+                  lanes * sizeof(float));
     }
     const std::span row(tokens + static_cast<std::uint64_t>(token) * layout_.row_bytes,
                         layout_.row_bytes);
@@ -56,7 +56,7 @@ void Engine::land_rows(const DispatchInput& input, Call& call) {
         }
       }
       const std::uint64_t place = base + index * layout_.landed_bytes;
-      put(owner, place, landed_head_);
+      put(owner, place, {head_at, layout_.landed_row});
       put(owner, place + layout_.landed_row, row);
     }
   }

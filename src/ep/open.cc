@@ -80,7 +80,8 @@ Engine::Engine(std::shared_ptr<fabric::Fabric> fabric, const BufferOptions& opti
   in_group_.resize(ranks);
   region_base_.resize(ranks);
   next_row_.resize(static_cast<std::size_t>(split_.count(rank_)));
-  landed_head_.resize(layout_.landed_row);
+  heads_.resize(ranks);
+  landed_heads_.resize(static_cast<std::size_t>(layout_.latency_tokens) * layout_.landed_row);
 }
 
 Engine::~Engine() = default;
@@ -152,6 +153,13 @@ Status Engine::usable() const {
   return fabric_->health();
 }
 
+Status Engine::settle(Deadline deadline) {
+  for (fabric::Queue* queue : queues_) {
+    CROSSDOCK_RETURN_IF_ERROR(queue->flush(deadline));
+  }
+  return {};
+}
+
 void Engine::remember(const Status& status) {
   if (fate_.ok() && status.scope() > Scope::kOperation) {
     fate_ = status;
@@ -164,6 +172,7 @@ void Engine::close() {
   if (usable().ok()) {
     Call call = begin(OperationCode::kDispatch);
     remember(announce(call, closed));
+    remember(settle(call.deadline));
   }
   remember(closed);
 }
