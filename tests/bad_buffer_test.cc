@@ -57,6 +57,16 @@ void run_buffer_refusal(const std::function<void(BufferOptions&, int rank)>& spo
       patient(kind));
 }
 
+TEST(CommunicatorOptionsRefused, AQueueDepthOutOfRangeIsNamed) {
+  for (const std::int64_t depth : {-1L, 1L, 65537L}) {
+    const auto refused = Communicator::open(ThreadTeam(1), 0, {.queue_depth = depth});
+    ASSERT_FALSE(refused.ok());
+    EXPECT_EQ(refused.status().kind(), StatusKind::kInvalidArgument);
+    EXPECT_EQ(refused.status().message(),
+              "queue_depth is " + std::to_string(depth) + "; allowed: 0, 2 .. 65536");
+  }
+}
+
 class BufferOptionsDisagree : public ::testing::TestWithParam<BufferDifference> {};
 
 TEST_P(BufferOptionsDisagree, IsAMismatchOnEveryRankThatNamesTheFieldTheRankAndBothValues) {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random shapes and routings against the slow reference, bit for bit. Each case draws one mode,
-// protocol, schedule, layout and element type; a fifth of the cases run as processes.
-// TEST_CASES and TEST_SEED choose how many and which.
+// protocol, schedule, layout and element type; a fifth of the cases run as processes. The same
+// cases go over the direct and the queued way. TEST_CASES and TEST_SEED choose how many and which.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <string>
 
+#include "communicator/access.h"
 #include "tests/support/exchange_case.h"
 #include "tests/support/rank_runner.h"
 
@@ -20,13 +22,13 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
 }
 
 // A batch shares one team, so that most of the time goes into rounds.
-void run_batch(std::uint64_t first_seed, int case_count, int rank_count, RankKind kind) {
-  RunOptions options;
-  options.kind = kind;
-  options.communicator.timeout = std::chrono::seconds(60);
+void run_batch(std::uint64_t first_seed, int case_count, int rank_count,
+               const RunOptions& options) {
   run_ranks(
       rank_count,
       [&](Communicator& communicator) {
+        ASSERT_EQ(detail::CommunicatorAccess::fabric(communicator)->way(),
+                  to_string(options.communicator.way));
         for (int index = 0; index < case_count && !::testing::Test::HasFailure(); ++index) {
           const ExchangeCase drawn =
               draw_case(first_seed + static_cast<std::uint64_t>(index), rank_count);
@@ -37,7 +39,20 @@ void run_batch(std::uint64_t first_seed, int case_count, int rank_count, RankKin
       options);
 }
 
-TEST(ExchangeProperty, RandomRoundsAreBitExact) {
+// Rings of these depths, from always full to never.
+RunOptions batch_options(std::uint64_t batch, Way way) {
+  constexpr std::array<std::int64_t, 4> kDepths = {2, 5, 64, 1024};
+  RunOptions options;
+  options.kind = (batch / 12 + batch) % 5 == 0 ? RankKind::kProcesses : RankKind::kThreads;
+  options.communicator.timeout = std::chrono::seconds(60);
+  options.communicator.way = way;
+  options.communicator.queue_depth = kDepths[batch % kDepths.size()];
+  return options;
+}
+
+class ExchangeProperty : public ::testing::TestWithParam<Way> {};
+
+TEST_P(ExchangeProperty, RandomRoundsAreBitExact) {
   const std::uint64_t case_count = number_from("TEST_CASES", 1000);
   const std::uint64_t seed = number_from("TEST_SEED", 20261201);
   constexpr int kBatch = 25;
@@ -45,8 +60,7 @@ TEST(ExchangeProperty, RandomRoundsAreBitExact) {
   std::map<std::string, int> reached;
   for (std::uint64_t done = 0; done < case_count && !HasFailure(); done += kBatch) {
     const int rank_count = static_cast<int>((done / kBatch) % 12) + 1;
-    const RankKind kind =
-        (done / kBatch / 12 + done / kBatch) % 5 == 0 ? RankKind::kProcesses : RankKind::kThreads;
+    const RunOptions options = batch_options(done / kBatch, GetParam());
     for (int index = 0; index < kBatch; ++index) {
       const ExchangeCase drawn =
           draw_case(seed + done + static_cast<std::uint64_t>(index), rank_count);
@@ -55,9 +69,9 @@ TEST(ExchangeProperty, RandomRoundsAreBitExact) {
       ++reached[std::string(to_string(drawn.buffer.element))];
       ++reached[drawn.protocol];
       ++reached[drawn.schedule];
-      ++reached[kind == RankKind::kProcesses ? "processes" : "threads"];
+      ++reached[options.kind == RankKind::kProcesses ? "processes" : "threads"];
     }
-    run_batch(seed + done, kBatch, rank_count, kind);
+    run_batch(seed + done, kBatch, rank_count, options);
   }
   // A sweep that never drew a branch proves nothing about it.
   for (const char* name :
@@ -67,6 +81,9 @@ TEST(ExchangeProperty, RandomRoundsAreBitExact) {
     std::cout << name << ": " << reached[name] << " cases\n";
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Ways, ExchangeProperty, ::testing::Values(Way::kDirect, Way::kQueued),
+                         [](const auto& way) { return std::string(to_string(way.param)); });
 
 }  // namespace
 }  // namespace crossdock::testing

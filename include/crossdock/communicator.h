@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -39,6 +40,11 @@ struct CommunicatorOptions {
   std::chrono::nanoseconds timeout{0};
   /// A line "still waiting for rank 3 ..." appears this often; zero: CROSSDOCK_STILL_WAITING.
   std::chrono::nanoseconds still_waiting{0};
+  /// Ranks may differ in these two. kAuto: setting CROSSDOCK_WAY.
+  Way way = Way::kAuto;
+  /// Queued way: requests that may be under way to one peer, rounded up to a power of two; 0:
+  /// setting CROSSDOCK_QUEUE_DEPTH.
+  std::int64_t queue_depth = 0;
   /// A caller's own all-gather over its ranks (MPI, torch.distributed); blobs of all ranks, [rank].
   std::function<Result<std::vector<std::vector<std::byte>>>(std::span<const std::byte>)>
       all_gather = {};

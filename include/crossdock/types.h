@@ -46,8 +46,14 @@ enum class Mode : std::uint8_t { kAuto, kThroughput, kLatency };
 /// What the alignment gaps of the expanded layout hold after dispatch.
 enum class Padding : std::uint8_t { kUndefined, kZero };
 
+/// Who moves bytes inside a host. kDirect: the caller, by its own stores into the peer's window.
+/// kQueued: a copy engine, a thread beside the caller, from work requests that the caller posts.
+/// kAuto: kDirect today.
+enum class Way : std::uint8_t { kAuto, kDirect, kQueued };
+
 [[nodiscard]] std::string_view to_string(ElementType element);
 [[nodiscard]] std::string_view to_string(RowLayout layout);
 [[nodiscard]] std::string_view to_string(Mode mode);
+[[nodiscard]] std::string_view to_string(Way way);
 
 }  // namespace crossdock

@@ -21,6 +21,7 @@
 #include "base/parse.h"
 #include "base/status_macros.h"
 #include "crossdock/status.h"
+#include "crossdock/types.h"
 
 namespace crossdock {
 namespace {
@@ -75,6 +76,18 @@ Status apply_huge_pages(std::string_view text, Settings& into) {
   return {};
 }
 
+Status apply_way(std::string_view text, Settings& into) {
+  CROSSDOCK_ASSIGN_OR_RETURN(const std::size_t index,
+                             parse_choice(text, {"auto", "direct", "queued"}));
+  into.way = static_cast<Way>(index);
+  return {};
+}
+
+Status apply_queue_depth(std::string_view text, Settings& into) {
+  CROSSDOCK_ASSIGN_OR_RETURN(into.queue_depth, parse_int64(text, {2, 65536}));
+  return {};
+}
+
 Status apply_log_level(std::string_view text, Settings& into) {
   CROSSDOCK_ASSIGN_OR_RETURN(const std::size_t index,
                              parse_choice(text, {"error", "warn", "info", "debug"}));
@@ -96,7 +109,7 @@ Status apply_bootstrap(std::string_view text, Settings& into) {
 constexpr int kIntMax = std::numeric_limits<int>::max();
 constexpr int kRankLimit = 1 << 20;
 
-constexpr std::array<SettingRow, 14> kTable = {{
+constexpr std::array<SettingRow, 16> kTable = {{
     {"CROSSDOCK_TIMEOUT", "seconds", "100", "> 0", "deadline of every wait",
      &apply_seconds<&Settings::timeout, 1>},
     {"CROSSDOCK_STILL_WAITING", "seconds", "5", ">= 0",
@@ -108,6 +121,11 @@ constexpr std::array<SettingRow, 14> kTable = {{
      &apply_memory_budget},
     {"CROSSDOCK_HUGE_PAGES", "choice", "auto", "auto, off, require",
      "huge pages for windows; require: an error when there are none", &apply_huge_pages},
+    {"CROSSDOCK_WAY", "choice", "auto", "auto, direct, queued",
+     "who moves bytes: the caller, or a copy engine beside it; auto: direct", &apply_way},
+    {"CROSSDOCK_QUEUE_DEPTH", "integer", "1024", "2 .. 65536",
+     "queued way: requests under way to one peer, rounded up to a power of two",
+     &apply_queue_depth},
     {"CROSSDOCK_TRACE", "yes/no", "0", "1, true, yes, on, 0, false, no, off",
      "record spans of every stage", &apply_bool<&Settings::trace>},
     {"CROSSDOCK_LOG", "choice", "warn", "error, warn, info, debug",

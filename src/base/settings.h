@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "crossdock/status.h"
+#include "crossdock/types.h"
 
 namespace crossdock {
 
@@ -29,6 +30,8 @@ struct Settings {
   std::int64_t spin_count = -1;                      // polls before yielding; -1: automatic
   std::uint64_t memory_budget_bytes = 0;             // of one rank's buffer; 0: 2 GiB
   HugePages huge_pages = HugePages::kAuto;
+  Way way = Way::kAuto;             // who moves bytes inside a host
+  std::int64_t queue_depth = 1024;  // queued way: requests of one queue
   bool trace = false;
   LogLevel log_level = LogLevel::kWarn;
   // How ranks find each other; set by the launcher.

@@ -20,6 +20,8 @@ TEST(Settings, AnEmptyEnvironmentGivesTheDefaults) {
   EXPECT_EQ(settings.spin_count, -1);
   EXPECT_EQ(settings.memory_budget_bytes, 0U);
   EXPECT_EQ(settings.huge_pages, HugePages::kAuto);
+  EXPECT_EQ(settings.way, Way::kAuto);
+  EXPECT_EQ(settings.queue_depth, 1024);
   EXPECT_EQ(settings.log_level, LogLevel::kWarn);
   EXPECT_FALSE(settings.trace);
   EXPECT_FALSE(settings.launched);
@@ -34,6 +36,8 @@ TEST(Settings, EveryVariableReachesItsMember) {
                                             {"CROSSDOCK_SPINS", "2000"},
                                             {"CROSSDOCK_MEMORY_BUDGET", "64MiB"},
                                             {"CROSSDOCK_HUGE_PAGES", "require"},
+                                            {"CROSSDOCK_WAY", "queued"},
+                                            {"CROSSDOCK_QUEUE_DEPTH", "64"},
                                             {"CROSSDOCK_TRACE", "yes"},
                                             {"CROSSDOCK_LOG", "debug"},
                                             {"CROSSDOCK_RANK", "3"},
@@ -50,6 +54,8 @@ TEST(Settings, EveryVariableReachesItsMember) {
   EXPECT_EQ(settings.spin_count, 2000);
   EXPECT_EQ(settings.memory_budget_bytes, 64ULL << 20);
   EXPECT_EQ(settings.huge_pages, HugePages::kRequire);
+  EXPECT_EQ(settings.way, Way::kQueued);
+  EXPECT_EQ(settings.queue_depth, 64);
   EXPECT_TRUE(settings.trace);
   EXPECT_EQ(settings.log_level, LogLevel::kDebug);
   EXPECT_EQ(settings.rank, 3);

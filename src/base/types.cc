@@ -39,4 +39,16 @@ std::string_view to_string(Mode mode) {
   return "unknown";
 }
 
+std::string_view to_string(Way way) {
+  switch (way) {
+    case Way::kAuto:
+      return "auto";
+    case Way::kDirect:
+      return "direct";
+    case Way::kQueued:
+      return "queued";
+  }
+  return "unknown";
+}
+
 }  // namespace crossdock

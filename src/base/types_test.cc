@@ -15,6 +15,9 @@ TEST(Types, NamesAndSizesAreWhatMachineReadableOutputPromises) {
   EXPECT_EQ(to_string(Mode::kAuto), "auto");
   EXPECT_EQ(to_string(Mode::kThroughput), "throughput");
   EXPECT_EQ(to_string(Mode::kLatency), "latency");
+  EXPECT_EQ(to_string(Way::kAuto), "auto");
+  EXPECT_EQ(to_string(Way::kDirect), "direct");
+  EXPECT_EQ(to_string(Way::kQueued), "queued");
   EXPECT_EQ(element_bytes(ElementType::kBf16), 2U);
   EXPECT_EQ(element_bytes(ElementType::kFp32), 4U);
   EXPECT_EQ(element_bytes(ElementType::kBytes), 1U);

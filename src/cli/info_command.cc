@@ -95,6 +95,7 @@ Result<Said> say_fabric() {
   Said said;
   said.text = fmt::format(
       "fabric {}\n"
+      "  way                    {}\n"
       "  atomic bytes           {}\n"
       "  order inside one put   {}\n"
       "  order inside a queue   {}\n"
@@ -102,12 +103,16 @@ Result<Said> say_fabric() {
       "  event after its data   {}\n"
       "  delivered once         {}\n"
       "  remote completion      {}\n"
+      "  source free on return  {}\n"
       "  loads and stores reach every peer: {}\n",
-      fabric->name(), promises.atomic_bytes, to_string(promises.put_order),
+      fabric->name(), fabric->way(), promises.atomic_bytes, to_string(promises.put_order),
       to_string(promises.queue_order), to_string(promises.cross_queue_order),
       yes_no(promises.event_after_data), yes_no(promises.delivered_once),
-      yes_no(promises.remote_completion), yes_no(promises.load_store_reach));
+      yes_no(promises.remote_completion), yes_no(promises.source_reusable_on_return),
+      yes_no(promises.load_store_reach));
   said.json = {{"name", fabric->name()},
+               {"way", fabric->way()},
+               {"source_reusable_on_return", promises.source_reusable_on_return},
                {"atomic_bytes", promises.atomic_bytes},
                {"put_order", to_string(promises.put_order)},
                {"queue_order", to_string(promises.queue_order)},

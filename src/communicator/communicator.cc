@@ -48,7 +48,18 @@ fabric::FabricOptions fabric_options(const CommunicatorOptions& options) {
       options.still_waiting > Duration::zero() ? options.still_waiting : all.still_waiting;
   chosen.spin_count = static_cast<int>(all.spin_count);
   chosen.huge_pages = all.huge_pages;
+  chosen.way = options.way == Way::kAuto ? all.way : options.way;
+  chosen.queue_depth = options.queue_depth == 0 ? all.queue_depth : options.queue_depth;
   return chosen;
+}
+
+Status check_options(const CommunicatorOptions& options) {
+  CROSSDOCK_RETURN_IF_ERROR(settings_status());
+  if (options.queue_depth != 0 && (options.queue_depth < 2 || options.queue_depth > 65536)) {
+    return {StatusKind::kInvalidArgument, Scope::kOperation,
+            fmt::format("queue_depth is {}; allowed: 0, 2 .. 65536", options.queue_depth)};
+  }
+  return {};
 }
 
 Result<std::unique_ptr<fabric::Bootstrap>> bootstrap_from(const CommunicatorOptions& options,
@@ -116,7 +127,7 @@ Result<Communicator> Communicator::adopt(std::shared_ptr<fabric::Fabric> fabric)
 }
 
 Result<Communicator> Communicator::open(const CommunicatorOptions& options) {
-  CROSSDOCK_RETURN_IF_ERROR(settings_status());
+  CROSSDOCK_RETURN_IF_ERROR(check_options(options));
   const fabric::FabricOptions chosen = fabric_options(options);
   CROSSDOCK_ASSIGN_OR_RETURN(
       const auto bootstrap,
@@ -127,7 +138,7 @@ Result<Communicator> Communicator::open(const CommunicatorOptions& options) {
 
 Result<Communicator> Communicator::open(const ThreadTeam& team, int rank,
                                         const CommunicatorOptions& options) {
-  CROSSDOCK_RETURN_IF_ERROR(settings_status());
+  CROSSDOCK_RETURN_IF_ERROR(check_options(options));
   if (rank < 0 || rank >= team.size()) {
     return Status(StatusKind::kInvalidArgument, Scope::kOperation,
                   fmt::format("rank {} of a team of {}; allowed: 0 .. {}", rank, team.size(),

@@ -39,6 +39,13 @@ std::vector<std::byte> pattern(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
+// What was posted from memory that is about to change.
+void flush_all(Fabric& fabric) {
+  for (int peer = 0; peer < fabric.size(); ++peer) {
+    ASSERT_TRUE(fabric.queue(RankId{peer}, 0).flush(fabric.make_deadline()).ok());
+  }
+}
+
 void windows_are_zero_and_symmetric(const Team& team) {
   team(4, [](Fabric& fabric) {
     auto window = fabric.make_window(100'001);
@@ -92,6 +99,7 @@ void strong_value_covers_earlier_puts(const Team& team, StoreHint hint) {
               << "round " << round << " source " << source << " row " << row;
         }
       }
+      ASSERT_NO_FATAL_FAILURE(flush_all(fabric));
     }
   });
 }
@@ -126,6 +134,54 @@ void notify_is_never_before_its_data(const Team& team) {
       fabric.queue(other, 0).ring_doorbell();
       ASSERT_TRUE(wait_word(fabric, **window, round % 2 * 8, round, other.value).ok());
       ASSERT_EQ(std::memcmp((*window)->local().data() + at, mine.data(), mine.size()), 0);
+      ASSERT_NO_FATAL_FAILURE(flush_all(fabric));
+    }
+  });
+}
+
+// Sources change as early as the fabric allows; the target sees what they were when posted.
+void sources_are_read_as_promised(const Team& team) {
+  constexpr std::uint64_t kRounds = 300;
+  constexpr std::size_t kSizeMax = 3000;
+  team(2, [](Fabric& fabric) {
+    auto window = fabric.make_window(64 + 2 * kSizeMax);
+    ASSERT_TRUE(window.ok());
+    const RankId other{1 - fabric.rank().value};
+    Queue& queue = fabric.queue(other, 0);
+    std::vector<std::byte> mine;
+    for (std::uint64_t round = 1; round <= kRounds; ++round) {
+      mine = pattern(1 + round * 37 % kSizeMax, round);
+      const std::uint64_t at = 64 + round % 2 * kSizeMax;
+      queue.post_put({window->get(), at}, mine, Order::kRelaxed, StoreHint::kKeep);
+      queue.post_value({window->get(), round % 2 * 8}, round, Order::kStrong);
+      queue.ring_doorbell();
+      if (!fabric.guarantees().source_reusable_on_return) {
+        ASSERT_TRUE(queue.flush(fabric.make_deadline()).ok());
+      }
+      const auto expected = mine;
+      std::fill(mine.begin(), mine.end(), std::byte{0xff});
+      ASSERT_TRUE(wait_word(fabric, **window, round % 2 * 8, round, other.value).ok());
+      ASSERT_EQ(std::memcmp((*window)->local().data() + at, expected.data(), expected.size()), 0)
+          << "round " << round;
+    }
+  });
+}
+
+void more_puts_than_a_queue_holds_all_arrive(const Team& team) {
+  constexpr std::uint64_t kPuts = 20'000;
+  team(2, [](Fabric& fabric) {
+    auto window = fabric.make_window(64 + kPuts * 8);
+    ASSERT_TRUE(window.ok());
+    const RankId other{1 - fabric.rank().value};
+    Queue& queue = fabric.queue(other, 0);
+    for (std::uint64_t put = 0; put < kPuts; ++put) {
+      queue.post_value({window->get(), 64 + put * 8}, put + 1, Order::kNone);
+    }
+    // Operations of order none are outside every constraint: only a flush says they are there.
+    ASSERT_TRUE(queue.flush(fabric.make_deadline()).ok());
+    ASSERT_TRUE(fabric.all_gather({}).ok());
+    for (std::uint64_t put = 0; put < kPuts; ++put) {
+      ASSERT_EQ(load_word(**window, 64 + put * 8), put + 1);
     }
   });
 }
@@ -208,13 +264,23 @@ void a_closed_peer_ends_only_waits_for_it(const Team& team) {
       EXPECT_EQ(fabric.health().kind(), StatusKind::kClosed);
       return;
     }
+    // Long enough to look at the peers: rank 0 is gone, and that is nobody's end who does not wait
+    // for it.
+    const RankId other{3 - fabric.rank().value};
+    const Deadline until = Deadline::after(monotonic_clock(), milliseconds(50));
+    for (std::uint64_t round = 1; round <= 3; ++round) {
+      while (fabric.rank().value == 1 && !until.expired(monotonic_clock().now())) {
+      }
+      fabric.queue(other, 0).post_value({window->get(), round * 8}, round, Order::kStrong);
+      fabric.queue(other, 0).ring_doorbell();
+      const Status status = wait_word(fabric, **window, round * 8, round, other.value);
+      ASSERT_TRUE(status.ok()) << status.to_string();
+    }
+    ASSERT_NO_FATAL_FAILURE(flush_all(fabric));
     WaitSession session({.phase = "closed peer", .peer = 0}, fabric.make_deadline());
     const Status status = wait(fabric, session, [] { return false; });
     EXPECT_EQ(status.kind(), StatusKind::kClosed) << status.to_string();
     EXPECT_EQ(status.culprit(), 0);
-    const RankId other{3 - fabric.rank().value};
-    fabric.queue(other, 0).post_value({window->get(), 0}, 1, Order::kStrong);
-    EXPECT_TRUE(wait_word(fabric, **window, 0, 1, other.value).ok());
   });
 }
 
@@ -230,6 +296,7 @@ void children_of_a_split_work_side_by_side(const Team& team) {
     const int next = ((*child)->rank().value + 1) % (*child)->size();
     const auto value = static_cast<std::uint64_t>(colour + 10);
     (*child)->queue(RankId{next}, 0).post_value({window->get(), 0}, value, Order::kStrong);
+    (*child)->queue(RankId{next}, 0).ring_doorbell();
     EXPECT_TRUE(wait_word(**child, **window, 0, value, -1).ok());
     EXPECT_TRUE((*child)->all_gather({}).ok());
   });
@@ -247,6 +314,8 @@ std::vector<ConformanceCase> conformance_cases() {
       {"SignalsOfAllRanksAddUp", signals_of_all_ranks_add_up},
       {"NotifyIsNeverBeforeItsData", notify_is_never_before_its_data},
       {"FlushMeansPerformedAndReusable", flush_means_performed_and_reusable},
+      {"SourcesAreReadAsPromised", sources_are_read_as_promised},
+      {"MorePutsThanAQueueHoldsAllArrive", more_puts_than_a_queue_holds_all_arrive},
       {"GathersCarryEverySize", gathers_carry_every_size},
       {"WindowsOfUnequalSizeAreRefusedOnEveryRank",
        windows_of_unequal_size_are_refused_on_every_rank},

@@ -72,6 +72,13 @@ class Queue {
 using Blob = std::vector<std::byte>;
 using Blobs = std::vector<Blob>;
 
+/// What went through a fabric's queues since it was opened; zeros where nothing is queued.
+struct QueueCounters {
+  std::uint64_t request_count = 0;
+  std::uint64_t doorbell_count = 0;  // hand-overs to whoever performs the requests
+  std::uint64_t stall_count = 0;     // posts that found their queue full
+};
+
 class Fabric {
  public:
   virtual ~Fabric() = default;
@@ -79,6 +86,9 @@ class Fabric {
   [[nodiscard]] virtual int size() const = 0;
   [[nodiscard]] virtual const Guarantees& guarantees() const = 0;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Who moves the bytes: "direct" (the poster, before the post returns) or "queued".
+  [[nodiscard]] virtual std::string_view way() const { return "direct"; }
+  [[nodiscard]] virtual QueueCounters queue_counters() const { return {}; }
 
   /// Collective, blocking: zero-filled symmetric memory. Fails on every rank or on none.
   /// Memory is checked against what the host has, summed over its ranks, before it is touched.

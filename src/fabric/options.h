@@ -2,8 +2,11 @@
 // What every fabric is opened with.
 #pragma once
 
+#include <cstdint>
+
 #include "base/clock.h"
 #include "base/settings.h"
+#include "crossdock/types.h"
 
 namespace crossdock::fabric {
 
@@ -12,6 +15,8 @@ struct FabricOptions {
   Duration still_waiting = std::chrono::seconds(5);  // between progress lines; zero: none
   int spin_count = -1;                               // -1: by ranks per core
   HugePages huge_pages = HugePages::kAuto;
+  Way way = Way::kAuto;
+  std::int64_t queue_depth = 1024;  // queued way: requests of one queue, 2 .. 65536
 };
 
 }  // namespace crossdock::fabric

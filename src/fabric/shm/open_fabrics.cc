@@ -13,9 +13,14 @@
 namespace crossdock::fabric {
 namespace {
 
+struct OpenFabric {
+  std::weak_ptr<Segment> presence;
+  std::weak_ptr<CopyEngine> engine;
+};
+
 struct OpenFabrics {
   std::mutex mutex;
-  std::vector<std::weak_ptr<Segment>> presences;
+  std::vector<OpenFabric> fabrics;
   pid_t owner = ::getpid();
 };
 
@@ -30,8 +35,11 @@ void close_all() {
   if (all.owner != ::getpid()) {
     return;  // A forked child's exit says nothing about its parent.
   }
-  for (const auto& weak : all.presences) {
-    if (const auto presence = weak.lock()) {
+  for (const OpenFabric& fabric : all.fabrics) {
+    if (const auto engine = fabric.engine.lock()) {
+      engine->quiesce();
+    }
+    if (const auto presence = fabric.presence.lock()) {
       reinterpret_cast<Presence*>(presence->bytes().data())->close();
     }
   }
@@ -39,17 +47,18 @@ void close_all() {
 
 }  // namespace
 
-void close_at_exit(const std::shared_ptr<Segment>& presence) {
+void close_at_exit(const std::shared_ptr<Segment>& presence,
+                   const std::shared_ptr<CopyEngine>& engine) {
   OpenFabrics& all = open_fabrics();
   static std::once_flag once;
   std::call_once(once, [] { std::atexit(close_all); });
   const std::lock_guard lock(all.mutex);
   if (all.owner != ::getpid()) {
-    all.presences.clear();
+    all.fabrics.clear();
     all.owner = ::getpid();
   }
-  std::erase_if(all.presences, [](const auto& weak) { return weak.expired(); });
-  all.presences.push_back(presence);
+  std::erase_if(all.fabrics, [](const OpenFabric& fabric) { return fabric.presence.expired(); });
+  all.fabrics.push_back({presence, engine});
 }
 
 }  // namespace crossdock::fabric

@@ -6,7 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string>
 #include <thread>
+#include <tuple>
 
 #include "fabric/bootstrap/bootstrap.h"
 #include "fabric/conformance_suite.h"
@@ -15,28 +17,31 @@
 namespace crossdock::fabric {
 namespace {
 
-FabricOptions test_options() {
+FabricOptions test_options(Way way) {
   FabricOptions options;
   options.timeout = std::chrono::seconds(20);
+  options.way = way;
+  options.queue_depth = 16;  // Small, so that rings wrap and fill all the time.
   return options;
 }
 
-void open_and_run(Bootstrap& bootstrap, const std::function<void(Fabric&)>& on_rank) {
+void open_and_run(Bootstrap& bootstrap, Way way, const std::function<void(Fabric&)>& on_rank) {
   const Gather gather = [&](std::span<const std::byte> mine) {
     return bootstrap.all_gather(mine, Deadline::after(monotonic_clock(), std::chrono::seconds(20)));
   };
-  auto fabric = ShmFabric::open(bootstrap.rank(), bootstrap.size(), gather, test_options());
+  auto fabric = ShmFabric::open(bootstrap.rank(), bootstrap.size(), gather, test_options(way));
   ASSERT_TRUE(fabric.ok()) << fabric.status().to_string();
+  ASSERT_EQ((*fabric)->way(), to_string(way));
   on_rank(**fabric);
 }
 
-void run_threads(int rank_count, const std::function<void(Fabric&)>& on_rank) {
+void run_threads(Way way, int rank_count, const std::function<void(Fabric&)>& on_rank) {
   const auto team = make_thread_team(rank_count);
   std::vector<std::thread> threads;
   for (int rank = 0; rank < rank_count; ++rank) {
     threads.emplace_back([&, rank] {
       const auto bootstrap = make_thread_bootstrap(team, rank);
-      open_and_run(*bootstrap, on_rank);
+      open_and_run(*bootstrap, way, on_rank);
     });
   }
   for (std::thread& thread : threads) {
@@ -63,33 +68,33 @@ Listener listen_on_loopback() {
   return listener;
 }
 
-[[noreturn]] void run_child(int rank, int rank_count, const Listener& listener,
+[[noreturn]] void run_child(TcpOptions options, const Listener& listener, Way way,
                             const std::function<void(Fabric&)>& on_rank) {
-  TcpOptions options;
-  options.rank = rank;
-  options.size = rank_count;
   options.port = listener.port;
-  options.listener_fd = rank == 0 ? listener.fd : -1;
+  options.listener_fd = options.rank == 0 ? listener.fd : -1;
   {
     auto bootstrap =
         make_tcp_bootstrap(options, Deadline::after(monotonic_clock(), std::chrono::seconds(20)));
     EXPECT_TRUE(bootstrap.ok()) << bootstrap.status().to_string();
     if (bootstrap.ok()) {
-      open_and_run(**bootstrap, on_rank);
+      open_and_run(**bootstrap, way, on_rank);
     }
   }
   std::fflush(nullptr);
   ::_exit(::testing::Test::HasFailure() ? 1 : 0);
 }
 
-void run_processes(int rank_count, const std::function<void(Fabric&)>& on_rank) {
+void run_processes(Way way, int rank_count, const std::function<void(Fabric&)>& on_rank) {
   const Listener listener = listen_on_loopback();
   std::vector<pid_t> children;
   std::fflush(nullptr);
   for (int rank = 0; rank < rank_count; ++rank) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-      run_child(rank, rank_count, listener, on_rank);
+      TcpOptions options;
+      options.rank = rank;
+      options.size = rank_count;
+      run_child(options, listener, way, on_rank);
     }
     children.push_back(pid);
   }
@@ -101,13 +106,31 @@ void run_processes(int rank_count, const std::function<void(Fabric&)>& on_rank) 
   }
 }
 
-class ShmConformance : public ::testing::TestWithParam<testing::ConformanceCase> {};
+using WayAndCase = std::tuple<Way, testing::ConformanceCase>;
 
-TEST_P(ShmConformance, HoldsWithRanksAsThreads) { GetParam().run(run_threads); }
-TEST_P(ShmConformance, HoldsWithRanksAsProcesses) { GetParam().run(run_processes); }
+class ShmConformance : public ::testing::TestWithParam<WayAndCase> {
+ protected:
+  template <typename Run>
+  static void run_case(const Run& run) {
+    const auto& [way, conformance_case] = GetParam();
+    conformance_case.run([&](int rank_count, const std::function<void(Fabric&)>& on_rank) {
+      run(way, rank_count, on_rank);
+    });
+  }
+};
 
-INSTANTIATE_TEST_SUITE_P(Fabric, ShmConformance, ::testing::ValuesIn(testing::conformance_cases()),
-                         [](const auto& instance) { return instance.param.name; });
+TEST_P(ShmConformance, HoldsWithRanksAsThreads) { run_case(run_threads); }
+TEST_P(ShmConformance, HoldsWithRanksAsProcesses) { run_case(run_processes); }
+
+INSTANTIATE_TEST_SUITE_P(Fabric, ShmConformance,
+                         ::testing::Combine(::testing::Values(Way::kDirect, Way::kQueued),
+                                            ::testing::ValuesIn(testing::conformance_cases())),
+                         [](const auto& instance) {
+                           return std::string(std::get<0>(instance.param) == Way::kDirect
+                                                  ? "Direct"
+                                                  : "Queued") +
+                                  std::get<1>(instance.param).name;
+                         });
 
 }  // namespace
 }  // namespace crossdock::fabric

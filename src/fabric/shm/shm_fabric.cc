@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "base/status_macros.h"
 #include "fabric/shm/memory_check.h"
 #include "fabric/shm/open_fabrics.h"
+#include "fabric/shm/queued_queue.h"
 #include "fabric/shm/shm_window.h"
 
 namespace crossdock::fabric {
@@ -32,17 +34,20 @@ enum Purpose : std::uint32_t {
   kSplit,
 };
 
-constexpr Guarantees kShmGuarantees{
-    .atomic_bytes = 8,
-    .put_order = PutOrder::kNone,  // a 512-byte memcpy shows its end first now and then
-    .queue_order = QueueOrder::kStrongOnly,
-    .cross_queue_order = CrossQueueOrder::kOneDomain,
-    .event_after_data = true,
-    .delivered_once = true,
-    .remote_completion = true,
-    .source_reusable_on_return = true,
-    .load_store_reach = true,
-};
+// The way of moving bytes: a queued put reads its source later.
+constexpr Guarantees shm_guarantees(Way way) {
+  return {
+      .atomic_bytes = 8,
+      .put_order = PutOrder::kNone,  // a 512-byte memcpy shows its end first now and then
+      .queue_order = QueueOrder::kStrongOnly,
+      .cross_queue_order = CrossQueueOrder::kOneDomain,
+      .event_after_data = true,
+      .delivered_once = true,
+      .remote_completion = true,
+      .source_reusable_on_return = way != Way::kQueued,
+      .load_store_reach = true,
+  };
+}
 
 int allowed_core_count() {
   cpu_set_t set;
@@ -87,14 +92,10 @@ ShmFabric::ShmFabric(int rank, int size, const FabricOptions& options)
     : rank_(rank),
       size_(size),
       options_(options),
-      guarantees_(kShmGuarantees),
+      guarantees_(shm_guarantees(options.way)),
       spin_count_(choose_spin_count(size, options)),
       is_gone_(static_cast<std::size_t>(size), false),
-      board_(rank) {
-  for (int peer = 0; peer < size; ++peer) {
-    queues_.emplace_back(RankId{peer}, streams_);
-  }
-}
+      board_(rank) {}
 
 Result<std::unique_ptr<Fabric>> ShmFabric::open(int rank, int size, const Gather& gather,
                                                 const FabricOptions& options) {
@@ -112,7 +113,29 @@ Status ShmFabric::connect(const Gather& gather) {
   bool everybody_made = false;
   CROSSDOCK_ASSIGN_OR_RETURN(auto segments, offer(own, sizeof(Presence), everybody_made));
   presences_ = std::move(segments);
-  close_at_exit(own);
+  CROSSDOCK_RETURN_IF_ERROR(make_queues());
+  close_at_exit(own, engine_);
+  return {};
+}
+
+Status ShmFabric::make_queues() {
+  if (options_.way == Way::kQueued) {
+    // Spinning for a doorbell pays only where the core is not another rank's.
+    constexpr int kDoorbellSpins = 1000;
+    CROSSDOCK_ASSIGN_OR_RETURN(
+        engine_, CopyEngine::start({.rank = rank_,
+                                    .queue_count = size_,
+                                    .queue_depth = std::bit_ceil(
+                                        static_cast<std::uint64_t>(options_.queue_depth)),
+                                    .spin_count = ranks_share_cores() ? 0 : kDoorbellSpins}));
+  }
+  for (int peer = 0; peer < size_; ++peer) {
+    if (engine_) {
+      queues_.push_back(std::make_unique<QueuedQueue>(RankId{peer}, *engine_, *this));
+    } else {
+      queues_.push_back(std::make_unique<ShmQueue>(RankId{peer}, streams_));
+    }
+  }
   return {};
 }
 
@@ -133,6 +156,9 @@ void ShmFabric::close() {
     return;
   }
   is_closed_ = true;
+  if (engine_) {
+    engine_->stop();  // Before the page says closed: the peers get what was posted.
+  }
   if (!presences_.empty()) {
     presence(rank_).close();
   }
@@ -154,7 +180,7 @@ bool ShmFabric::ranks_share_cores() const { return size_ > allowed_core_count();
 Queue& ShmFabric::queue(RankId peer, int lane) {
   CROSSDOCK_DCHECK(lane == 0 && peer.value >= 0 && peer.value < size_, "peer {} lane {}",
                    peer.value, lane);
-  return queues_[static_cast<std::size_t>(peer.value)];
+  return *queues_[static_cast<std::size_t>(peer.value)];
 }
 
 // --- windows -------------------------------------------------------------------------------------
@@ -285,7 +311,7 @@ Result<std::unique_ptr<Window>> ShmFabric::make_window(std::size_t byte_count) {
   CROSSDOCK_RETURN_IF_ERROR(health());
   CROSSDOCK_RETURN_IF_ERROR(check_host_memory(byte_count));
   CROSSDOCK_ASSIGN_OR_RETURN(auto segments, make_segments(byte_count));
-  return std::unique_ptr<Window>(std::make_unique<ShmWindow>(rank_, std::move(segments)));
+  return std::unique_ptr<Window>(std::make_unique<ShmWindow>(rank_, std::move(segments), engine_));
 }
 
 // --- collectives of the set-up -------------------------------------------------------------------

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host backend: ranks of one machine, as processes or threads, over sealed shared memory. Every
-// peer is in the LSA team; the direct way moves bytes by the caller's own stores.
+// peer is in the LSA team. Bytes move the direct way, by the caller's own stores, or the queued
+// way, by a copy engine that carries out work requests (copy_engine.h).
 #pragma once
 
 #include <memory>
@@ -9,6 +10,7 @@
 #include "fabric/bootstrap/bootstrap.h"
 #include "fabric/fabric.h"
 #include "fabric/options.h"
+#include "fabric/shm/copy_engine.h"
 #include "fabric/shm/mesh.h"
 #include "fabric/shm/peer_watch.h"
 #include "fabric/shm/presence.h"
@@ -29,6 +31,10 @@ class ShmFabric final : public Fabric {
   [[nodiscard]] int size() const override { return size_; }
   [[nodiscard]] const Guarantees& guarantees() const override { return guarantees_; }
   [[nodiscard]] std::string_view name() const override { return "shm"; }
+  [[nodiscard]] std::string_view way() const override { return engine_ ? "queued" : "direct"; }
+  [[nodiscard]] QueueCounters queue_counters() const override {
+    return engine_ ? engine_->counters() : QueueCounters{};
+  }
   Result<std::unique_ptr<Window>> make_window(std::size_t byte_count) override;
   [[nodiscard]] Queue& queue(RankId peer, int lane) override;
   [[nodiscard]] int lane_count() const override { return 1; }
@@ -47,6 +53,7 @@ class ShmFabric final : public Fabric {
 
   ShmFabric(int rank, int size, const FabricOptions& options);
   Status connect(const Gather& gather);
+  Status make_queues();
   Status watch_peers();
   Result<std::vector<MeshMessage>> exchange(std::uint32_t purpose, std::span<const std::byte> mine,
                                             int fd);
@@ -77,7 +84,8 @@ class ShmFabric final : public Fabric {
   PeerWatch watch_;
   std::vector<bool> is_gone_;  // [rank]: closed in good order or its process ended after closing
   StreamState streams_;
-  std::vector<ShmQueue> queues_;                     // [rank]
+  std::shared_ptr<CopyEngine> engine_;               // null with the direct way
+  std::vector<std::unique_ptr<Queue>> queues_;       // [rank]
   std::vector<std::shared_ptr<Segment>> presences_;  // [rank]
   WaitBoard board_;
 };

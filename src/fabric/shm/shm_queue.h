@@ -30,6 +30,8 @@ class ShmQueue final : public Queue {
   void ring_doorbell() override {}  // Posts are performed at once.
   Status flush(Deadline deadline) override;
 
+  [[nodiscard]] RankId peer() const { return peer_; }
+
  private:
   void drain_streams();
 

@@ -106,6 +106,9 @@ Status ShmFabric::fail(Status status) {
   if (fate_.ok() && status.scope() >= Scope::kCommunicator) {
     fate_ = status;
     poison(status);
+    if (engine_) {
+      engine_->quiesce();  // The caller will take back the memory that requests name.
+    }
   }
   return status;
 }
