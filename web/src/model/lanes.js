@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The execution graph as rows and lanes, the way version control draws branches: stages run down the
+// main lane, a fork opens one lane for each role, a join closes them. Narrow enough for a third of a
+// screen, and parallel roles can never be mistaken for a sequence.
+
+export const ROW_HEIGHT = { root: 44, stage: 60, fork: 34, role: 52, join: 30 };
+
+const setOf = (document, stage) => new Set(document.stages[stage].roles);
+
+/** Stages in order, split by the roles that execute them. */
+function stagesByRole(document, roles) {
+  const exclusive = new Map(roles.map((role) => [role, []]));
+  const shared = [];
+  document.stages.forEach((_, stage) => {
+    const executed = [...setOf(document, stage)].filter((role) => exclusive.has(role));
+    if (executed.length === 1) exclusive.get(executed[0]).push(stage);
+    else if (executed.length > 1 && executed.length < roles.length) shared.push(stage);
+  });
+  const byOrder = (one, other) => document.stages[one].order - document.stages[other].order;
+  for (const list of exclusive.values()) list.sort(byOrder);
+  return { exclusive, shared: shared.sort(byOrder) };
+}
+
+class Builder {
+  constructor(document) {
+    this.document = document;
+    this.rows = [];
+    this.placed = new Set();
+    this.laneCount = 1;
+    this.open = []; // {lane, role, from: row}
+    this.lines = []; // {lane, role, from, to}: vertical lines
+    this.bends = []; // {from: {row, lane}, to: {row, lane}, role}
+  }
+
+  push(row) {
+    this.rows.push({ y: 0, ...row });
+    return this.rows.length - 1;
+  }
+
+  stage(stage, lane) {
+    if (this.placed.has(stage)) return;
+    this.placed.add(stage);
+    this.push({ type: "stage", stage, lane });
+  }
+
+  fork(index, lane) {
+    const { document } = this;
+    const fork = document.forks[index];
+    const first = this.laneCount;
+    const start = this.push({ type: "fork", fork: index, lane });
+    this.laneCount += fork.roles.length;
+    const { exclusive, shared } = stagesByRole(document, fork.roles);
+    const starts = fork.roles.map((role, position) =>
+      this.role(role, first + position, start, lane, exclusive.get(role)));
+    for (const stage of shared) this.stage(stage, lane);
+    const end = this.push({ type: "join", fork: index, lane });
+    fork.roles.forEach((role, position) => {
+      this.lines.push({ lane: first + position, role, from: starts[position], to: end - 1 });
+      this.bends.push({ from: { row: end - 1, lane: first + position }, to: { row: end, lane }, role });
+    });
+  }
+
+  role(role, lane, start, parentLane, stages) {
+    const row = this.push({ type: "role", role, lane });
+    this.bends.push({ from: { row: start, lane: parentLane }, to: { row, lane }, role });
+    for (const stage of stages) this.stage(stage, lane);
+    this.document.forks.forEach((fork, index) => {
+      const inner = fork.roles.length > 0 && this.document.roles[fork.roles[0]].parent === role;
+      if (inner) this.fork(index, lane);
+    });
+    return row;
+  }
+}
+
+/** The stage after which a fork is drawn: the last shared one before its roles' own. */
+function forkPosition(document, index) {
+  const { roles } = document.forks[index];
+  const { exclusive } = stagesByRole(document, roles);
+  const own = [...exclusive.values()].flat().map((stage) => document.stages[stage].order);
+  if (own.length) return Math.min(...own);
+  const stage = document.functions[document.forks[index].function]?.stage;
+  return stage == null ? Infinity : document.stages[stage].order + 0.5;
+}
+
+/**
+ * @returns {{rows, lines, bends, laneCount, height}}: rows from top to bottom, each {type, y, lane}
+ *   with `stage`, `role`, `fork` or `root` as an index; every stage is in exactly one row.
+ */
+export function buildLanes(document) {
+  const builder = new Builder(document);
+  document.roots.forEach((_, root) => builder.push({ type: "root", root, lane: 0 }));
+  const outer = document.forks
+    .map((fork, index) => ({ index, fork }))
+    .filter(({ fork }) => fork.roles.length > 0 && document.roles[fork.roles[0]].parent === null)
+    .map(({ index }) => ({ index, at: forkPosition(document, index) }));
+  // What a fork's roles execute is drawn inside it, wherever its number stands.
+  const inside = new Set(document.forks.flatMap((fork) => {
+    const { exclusive, shared } = stagesByRole(document, fork.roles);
+    return [...[...exclusive.values()].flat(), ...shared];
+  }));
+  const entries = document.stages
+    .map((stage, index) => ({ at: stage.order, stage: index }))
+    .filter(({ stage }) => !inside.has(stage))
+    .concat(outer.map(({ index, at }) => ({ at, fork: index })))
+    .sort((one, other) => one.at - other.at);
+  for (const entry of entries) {
+    if (entry.fork !== undefined) builder.fork(entry.fork, 0);
+    else builder.stage(entry.stage, 0);
+  }
+  document.stages.forEach((_, stage) => builder.stage(stage, 0));
+  return finish(builder);
+}
+
+function finish({ rows, lines, bends, laneCount }) {
+  let y = 0;
+  for (const row of rows) {
+    row.y = y;
+    row.height = ROW_HEIGHT[row.type];
+    y += row.height;
+  }
+  return { rows, lines, bends, laneCount, height: y };
+}
+
+/** Sync and handshake edges between stages, as pairs of rows. */
+export function syncArcs(document, lanes) {
+  const rowOf = new Map();
+  lanes.rows.forEach((row, index) => {
+    if (row.type === "stage") rowOf.set(row.stage, index);
+  });
+  return document.stage_edges
+    .map((edge, index) => ({ index, from: rowOf.get(edge.from), to: rowOf.get(edge.to), kind: edge.kind }))
+    .filter(({ from, to, kind }) => from !== to && (kind === "sync" || kind === "handshake"));
+}
