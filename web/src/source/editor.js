@@ -88,6 +88,16 @@ function markGutter(onmark) {
   });
 }
 
+/** Lines that the parser could not read stay marked as such. */
+function unparsedLines(file) {
+  return EditorView.decorations.compute([], ({ doc }) => {
+    const mark = Decoration.line({ class: "not-parsed", attributes: { title: "not parsed" } });
+    const ranges = file.unparsed.flatMap(([first, last]) => Array.from(
+      { length: Math.max(0, Math.min(last, doc.lines) - first + 1) }, (_, at) => mark.range(doc.line(first + at).from)));
+    return Decoration.set(ranges, true);
+  });
+}
+
 function languageOf(language) {
   if (language === "python") return python();
   return language === "text" ? [] : cpp();
@@ -110,6 +120,7 @@ export function sourceState({ file, stageOf, onmark, oncaret, label }) {
       highlightActiveLine(),
       languageOf(file.language),
       syntaxHighlighting(classHighlighter),
+      unparsedLines(file),
       decorations,
       markedLines,
       keymap.of([

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The page used like a reader uses it.
 import assert from "node:assert/strict";
+import { createServer } from "node:http";
 import { test } from "node:test";
 
 import { belongs, chosenStage, clickLine, findFunction, functionTitle, layered, litText, mesh, useBrowser } from "./harness.js";
@@ -167,6 +168,54 @@ test("memory mode: a region with its three sizes, a transfer, a pair", async () 
   await page.locator("#track-function").getByRole("button", { name: /waits wait_rows/ }).click();
   assert.match(await belongs(page), /waits for\s+flag_of/);
   await page.done();
+});
+
+test("words by people are shown where they belong, and those that lost their place are listed", async () => {
+  const noted = structuredClone(mesh);
+  const fn = noted.functions.findIndex((entry) => entry.name === "RunSubmitRole");
+  noted.functions[fn].note = "Only this block may ring.";
+  noted.functions[fn].segments[1].note = { title: "Prefix", text: "Half-written requests stay unseen." };
+  noted.overlay = { path: "notes.json", sha256: "", applied: 2, unmatched: [{ section: "functions", id: "gone#1", reason: "no such function" }] };
+  const page = await used.open(noted);
+  await findFunction(page, "RunSubmitRole");
+  const text = await page.locator("#track-function").innerText();
+  assert.match(text, /Only this block may ring/);
+  assert.match(text, /Prefix Half-written requests stay unseen/);
+  await page.keyboard.press("l");
+  assert.match(await page.locator(".drawer-body").innerText(), /gone#1\s+no such function/);
+  await page.done();
+});
+
+test("positions that the program computed are used", async () => {
+  const placed = structuredClone(mesh);
+  placed.layouts = [{ graph: "stages", width: 900, height: 900, edges: [],
+    nodes: placed.stages.map((_, index) => ({ index, x: 20 + index * 10, y: index * 90, width: 170, height: 50 })) }];
+  const page = await used.open(placed);
+  await page.getByRole("button", { name: "Graph" }).click();
+  assert.equal(await page.locator(".graph .node").nth(3).evaluate((node) => node.style.left), "62px");
+  await page.done();
+});
+
+test("a served page says when the source on disk has changed", async () => {
+  const { pageWith } = await import("./page.js");
+  let sha256 = mesh.provenance.sha256;
+  const server = createServer((request, response) => {
+    const state = request.url === "/state";
+    response.setHeader("content-type", state ? "application/json" : "text/html");
+    response.end(state ? JSON.stringify({ revision: 1, sha256 }) : pageWith(mesh));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const context = await used.browser.newContext();
+  const page = await context.newPage();
+  await page.goto(`http://127.0.0.1:${server.address().port}/`);
+  await page.locator(".cm-content").waitFor();
+  assert.equal(await page.getByRole("alert").count(), 0);
+  sha256 = "0".repeat(64);
+  await page.getByRole("alert").waitFor();
+  assert.match(await page.getByRole("alert").innerText(), /changed since this page was made/);
+  await context.close();
+  server.closeAllConnections();
+  server.close();
 });
 
 test("a page without data, and one of another schema, say so", async () => {
