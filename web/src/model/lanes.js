@@ -26,8 +26,8 @@ class Builder {
     this.document = document;
     this.rows = [];
     this.placed = new Set();
+    this.nextLane = 1; // Lanes are taken at a fork and given back at its join.
     this.laneCount = 1;
-    this.open = []; // {lane, role, from: row}
     this.lines = []; // {lane, role, from, to}: vertical lines
     this.bends = []; // {from: {row, lane}, to: {row, lane}, role}
   }
@@ -46,14 +46,16 @@ class Builder {
   fork(index, lane) {
     const { document } = this;
     const fork = document.forks[index];
-    const first = this.laneCount;
+    const first = this.nextLane;
     const start = this.push({ type: "fork", fork: index, lane });
-    this.laneCount += fork.roles.length;
+    this.nextLane += fork.roles.length;
+    this.laneCount = Math.max(this.laneCount, this.nextLane);
     const { exclusive, shared } = stagesByRole(document, fork.roles);
     const starts = fork.roles.map((role, position) =>
       this.role(role, first + position, start, lane, exclusive.get(role)));
     for (const stage of shared) this.stage(stage, lane);
     const end = this.push({ type: "join", fork: index, lane });
+    this.nextLane = first;
     fork.roles.forEach((role, position) => {
       this.lines.push({ lane: first + position, role, from: starts[position], to: end - 1 });
       this.bends.push({ from: { row: end - 1, lane: first + position }, to: { row: end, lane }, role });

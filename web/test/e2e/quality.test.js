@@ -130,20 +130,25 @@ test("5,000 lines: first paint and jumps", async (t) => {
     await page.locator(".cm-content").waitFor();
     paint = Math.min(paint, await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
   }
-  const jumps = await page.evaluate(async () => {
+  const rounds = await page.evaluate(async () => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-    const times = [];
-    for (const button of [...document.querySelectorAll("#track-execution button.stage")].slice(0, 8)) {
+    const jump = async (button) => {
       const start = performance.now();
       button.click();
       await frame();
-      times.push(performance.now() - start);
+      return performance.now() - start;
+    };
+    const stages = [...document.querySelectorAll("#track-execution button.stage")].slice(0, 8);
+    const times = [];
+    for (let round = 0; round < 3; ++round) {
+      times.push([]);
+      for (const button of stages) times[round].push(await jump(button));
     }
     return times;
   });
-  jumps.sort((one, other) => one - other);
-  const median = jumps[jumps.length >> 1];
-  t.diagnostic(`first paint ${paint.toFixed(0)} ms; jump median ${median.toFixed(0)} ms, worst ${jumps.at(-1).toFixed(0)} ms`);
+  const medians = rounds.map((times) => times.sort((one, other) => one - other)[times.length >> 1]);
+  const median = Math.min(...medians);
+  t.diagnostic(`first paint ${paint.toFixed(0)} ms; jump ${median.toFixed(0)} ms, the best of the medians ${medians.map((one) => one.toFixed(0))}`);
   assert.ok(paint < FIRST_PAINT_MS * SLACK, `first paint ${paint} ms`);
   assert.ok(median < JUMP_MS * SLACK, `jump ${median} ms`);
   await page.done();

@@ -40,6 +40,13 @@ test("nested forks are drawn inside their role", () => {
   assert.deepEqual([types.filter((type) => type === "fork").length, types.filter((type) => type === "join").length], [2, 2]);
 });
 
+test("lanes are given back at a join", () => {
+  const again = mesh.roles.map((role) => ({ ...role, name: `${role.name} again` }));
+  const twice = new ExploreDocument({ ...mesh, roles: [...mesh.roles, ...again],
+    forks: [mesh.forks[0], { ...mesh.forks[0], roles: again.map((_, index) => 5 + index) }] });
+  assert.equal(buildLanes(twice).laneCount, 6);
+});
+
 test("layers point down, cycles and all", () => {
   const layout = layeredLayout(4, [{ from: 0, to: 1 }, { from: 1, to: 2 }, { from: 2, to: 0 }, { from: 1, to: 3 }]);
   const y = new Map(layout.nodes.map((node) => [node.index, node.y]));
