@@ -24,6 +24,7 @@ export function parseDocument(text) {
   if (json.schema !== SCHEMA) {
     throw new NoDocument(`The analysis has schema "${json.schema}"; this page reads "${SCHEMA}".`);
   }
+  if (!json.files?.length) throw new NoDocument("The analysis found no source file in what it was given.");
   return new ExploreDocument(json);
 }
 

@@ -57,7 +57,8 @@ export const KEYS = [
   ["g", "Glossary of mechanisms, with places", ({ explorer }) => explorer.toggleDrawer("glossary")],
   ["t", "Light or dark", ({ theme }) => theme()],
   ["?", "This list", ({ explorer }) => explorer.toggleDrawer("keys")],
-  ["Escape", "Close the panel", ({ explorer }) => (explorer.drawer = null)],
+  ["Escape", "Close the panel; with none open, forget the search", ({ explorer, searching }) =>
+    (explorer.drawer === null ? searching.clear() : (explorer.drawer = null))],
 ].map(([key, title, run]) => ({ key, title, run }));
 
 const BY_KEY = new Map(KEYS.map((entry) => [entry.key, entry]));

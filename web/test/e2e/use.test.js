@@ -133,6 +133,7 @@ test("a deep link opens the same place in another page", async () => {
   const page = await used.open(mesh);
   await findFunction(page, "HasCredit");
   await page.keyboard.press("j");
+  await page.waitForFunction(() => location.hash.includes("s=1"));
   const hash = await page.evaluate(() => location.hash);
   const [title, text] = [await functionTitle(page), await belongs(page)];
   const other = await used.open(mesh, { hash });
@@ -216,6 +217,34 @@ test("a served page says when the source on disk has changed", async () => {
   await context.close();
   server.closeAllConnections();
   server.close();
+});
+
+test("source that looks like markup stays text", async () => {
+  const hostile = structuredClone(mesh);
+  const evil = "// </script><script>document.title = 'taken'</script><img src=x onerror=alert(1)>";
+  hostile.files[0].text = hostile.files[0].text.replace(/^.*$/m, evil);
+  hostile.functions[0].signature = evil;
+  const page = await used.open(hostile, { hash: "#l=mesh_dispatch.hpp:1" });
+  assert.equal(await litText(page, "lit-here"), evil);
+  await findFunction(page, hostile.functions[0].name);
+  assert.match(await page.title(), /^mesh_kernel/);
+  await page.done();
+});
+
+test("Escape leaves the search box, its hits stay until the next one", async () => {
+  const page = await used.open(mesh);
+  await page.keyboard.press("/");
+  await page.keyboard.type("WriteRequest");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  const first = await functionTitle(page);
+  await page.keyboard.press("n");
+  assert.notEqual(await functionTitle(page), first);
+  await page.keyboard.press("N");
+  assert.equal(await functionTitle(page), first);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#search").inputValue(), "");
+  await page.done();
 });
 
 test("a page without data, and one of another schema, say so", async () => {

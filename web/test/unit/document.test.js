@@ -58,6 +58,7 @@ test("overloads stay apart", () => {
 test("what cannot be shown is refused with a reason", () => {
   assert.throws(() => parseDocument(""), /holds no analysis/);
   assert.throws(() => parseDocument("{"), NoDocument);
+  assert.throws(() => parseDocument('{"schema": "crossdock.explore/1", "files": []}'), /no source file/);
   assert.throws(() => parseDocument('{"schema": "other/2"}'), /schema "other\/2"/);
 });
 
