@@ -23,6 +23,8 @@ class Random {
   std::uint64_t next() { return mix(state_++, 0); }
   /// 0 .. limit-1; limit > 0 and far below 2^64, so the bias of the remainder does not matter.
   std::uint64_t below(std::uint64_t limit) { return next() % limit; }
+  /// (0, 1], 53 bits.
+  double positive_unit() { return static_cast<double>((next() >> 11) + 1) * 0x1p-53; }
   /// [-1, 1), 24 bits.
   float symmetric() { return static_cast<float>(next() >> 40) * 0x1p-23F - 1.0F; }
 

@@ -31,7 +31,9 @@ void Placement::place_expanded(const Shape& shape) {
                                                   std::vector<std::int64_t>(at(shape.experts), 0));
   for (int source = 0; source < shape.ranks; ++source) {
     for (const std::int32_t expert : routes(source)) {
-      ++next_row[at(source)][at(expert)];
+      if (expert >= 0) {
+        ++next_row[at(source)][at(expert)];
+      }
     }
   }
   for (int rank = 0; rank < shape.ranks; ++rank) {
@@ -49,14 +51,16 @@ void Placement::place_expanded(const Shape& shape) {
   for (int source = 0; source < shape.ranks; ++source) {
     for (std::size_t route = 0; route < routes(source).size(); ++route) {
       const int expert = routes(source)[route];
-      const int rank = shape.owner(expert);
-      const std::int64_t row = next_row[at(source)][at(expert)]++;
       const auto lane = static_cast<std::int32_t>(route % at(shape.topk));
-      targets_[at(source)].push_back({.rank = rank, .lane = lane, .row = row});
-      origins_[at(rank)][static_cast<std::size_t>(row)] = {
-          .source = source,
-          .token = static_cast<std::int32_t>(route / at(shape.topk)),
-          .lane = lane};
+      if (expert >= 0) {
+        const int rank = shape.owner(expert);
+        const std::int64_t row = next_row[at(source)][at(expert)]++;
+        targets_[at(source)].push_back({.rank = rank, .lane = lane, .row = row});
+        origins_[at(rank)][static_cast<std::size_t>(row)] = {
+            .source = source,
+            .token = static_cast<std::int32_t>(route / at(shape.topk)),
+            .lane = lane};
+      }
       if (lane + 1 == shape.topk) {
         targets_begin_[at(source)].push_back(targets_[at(source)].size());
       }
@@ -70,7 +74,9 @@ void Placement::place_plain(const Shape& shape) {
       std::vector<int> last_lane(at(shape.ranks), -1);
       for (int lane = 0; lane < shape.topk; ++lane) {
         const std::size_t route = at(token) * at(shape.topk) + at(lane);
-        last_lane[at(shape.owner(routes(source)[route]))] = lane;
+        if (routes(source)[route] >= 0) {
+          last_lane[at(shape.owner(routes(source)[route]))] = lane;
+        }
       }
       for (int rank = 0; rank < shape.ranks; ++rank) {
         const int lane = last_lane[at(rank)];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/bench/verify_rows.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -84,6 +85,9 @@ Verdict verify_combined(const RankRound& part, RowContent content, const std::by
                row.data());
       accumulate(shape.element, row, sums, first);
       first = false;
+    }
+    if (first) {
+      std::fill(sums.begin(), sums.end(), 0.0F);
     }
     verdict.wrong +=
         sums_match(shape.element, sums, tokens + verdict.checked * shape.row_bytes()) ? 0 : 1;

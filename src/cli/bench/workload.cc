@@ -5,10 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "cli/random.h"
 #include "crossdock/types.h"
@@ -60,22 +57,6 @@ int Shape::owner(int expert) const {
     return expert / (small + 1);
   }
   return experts % ranks + (expert - in_large) / small;
-}
-
-std::vector<std::int32_t> make_routes(const Shape& shape, int rank) {
-  Random random(mix(shape.seed, 0x726f75746573ULL + static_cast<std::uint64_t>(rank)));
-  std::vector<std::int32_t> deck(static_cast<std::size_t>(shape.experts));
-  std::iota(deck.begin(), deck.end(), 0);
-  std::vector<std::int32_t> routes(static_cast<std::size_t>(shape.routes_per_rank()));
-  const auto topk = static_cast<std::size_t>(shape.topk);
-  for (std::size_t first = 0; first < routes.size(); first += topk) {
-    // The first K cards of a shuffle; the deck may start in any order.
-    for (std::size_t lane = 0; lane < topk; ++lane) {
-      std::swap(deck[lane], deck[lane + random.below(deck.size() - lane)]);
-      routes[first + lane] = deck[lane];
-    }
-  }
-  return routes;
 }
 
 void fill_row(const Shape& shape, const RowName& name, std::byte* row) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a benchmark moves: a shape, seeded uniform routing, and rows whose every byte follows from
-// their name, so that any rank can check any row of any round without being sent it.
+// What a benchmark moves: a shape with its routing, and rows whose every byte follows from their
+// name, so that any rank can check any row of any round without being sent it.
 // Nothing here calls the library: the peers and the limits use it too, and it is the oracle.
 // Thread rule: pure functions and plain values.
 #pragma once
@@ -8,8 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include "cli/bench/routing.h"
 #include "crossdock/types.h"
 
 namespace crossdock::bench {
@@ -24,6 +24,7 @@ struct Shape {
   int topk = 8;
   ElementType element = ElementType::kBf16;
   std::uint64_t seed = 1;
+  Routing routing = {};
 
   [[nodiscard]] std::size_t row_bytes() const {
     return static_cast<std::size_t>(hidden) * element_bytes(element);
@@ -33,9 +34,6 @@ struct Shape {
   [[nodiscard]] int local_experts(int rank) const;
   [[nodiscard]] int owner(int expert) const;
 };
-
-/// [T, K] of one rank: K distinct experts per token, uniform, in random order.
-[[nodiscard]] std::vector<std::int32_t> make_routes(const Shape& shape, int rank);
 
 /// Which row: a token of a rank in a round (lane -1), or what an expert makes of it for one lane.
 struct RowName {
