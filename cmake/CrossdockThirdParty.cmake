@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Parts made by others, under one name each, for the LIBS argument of the crossdock_* functions:
 #   fmt::fmt  hwy::hwy  xxhash::xxhash  sodium::sodium  asio::asio  nlohmann_json::nlohmann_json
-#   CLI11::CLI11  hwloc::hwloc  Threads::Threads  MPI::MPI_CXX  GTest::gmock  rapidcheck
+#   CLI11::CLI11  hwloc::hwloc  Threads::Threads  MPI::MPI_CXX  gloo  OpenMP::OpenMP_CXX
+#   GTest::gmock  rapidcheck
 #   benchmark::benchmark
 # The core needs the first five and threads. Of the others the target is absent when the package is.
 
@@ -35,6 +36,8 @@ if(CROSSDOCK_BENCH)
   # Without the compiler wrappers' link flags: the C interface is all that the peers use.
   set(MPI_CXX_SKIP_MPICXX ON)
   find_package(MPI COMPONENTS CXX QUIET)
+  find_package(OpenMP COMPONENTS CXX QUIET)
+  find_package(Gloo QUIET)  # The target gloo.
 endif()
 if(CROSSDOCK_TESTS)
   find_package(GTest REQUIRED)

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,19 +14,17 @@
 #include "base/settings.h"
 #include "base/status_macros.h"
 #include "cli/bench/arena.h"
-#include "cli/bench/placement.h"
 #include "cli/bench/rounds.h"
-#include "cli/bench/statistics.h"
+#include "cli/bench/routing.h"
 #include "cli/bench_contenders.h"
+#include "cli/bench_measure.h"
 #include "cli/bench_options.h"
-#include "cli/bench_peer.h"
 #include "cli/bench_rank.h"
 #include "cli/bench_result.h"
 #include "cli/console.h"
 #include "cli/environment.h"
 #include "cli/exit_code.h"
 #include "cli/host.h"
-#include "cli/launch.h"
 #include "cli/shared_arena.h"
 #include "crossdock/communicator.h"
 #include "crossdock/elastic_buffer.h"
@@ -54,6 +51,7 @@ struct BenchLine {
   std::string mode = "auto";
   std::string protocol = "auto";
   std::string schedule = "auto";
+  std::string routing = "uniform";
   std::string peer = "auto";
   std::string json;
   std::string arena;
@@ -80,7 +78,9 @@ Result<BenchOptions> check(BenchOperation operation, const BenchLine& line) {
                    .element = line.dtype == "bf16"   ? ElementType::kBf16
                               : line.dtype == "fp32" ? ElementType::kFp32
                                                      : ElementType::kBytes,
-                   .seed = static_cast<std::uint64_t>(line.seed)};
+                   .seed = static_cast<std::uint64_t>(line.seed),
+                   .routing = {}};
+  CROSSDOCK_ASSIGN_OR_RETURN(options.shape.routing, bench::parse_routing(line.routing));
   options.layout = line.layout == "plain" ? RowLayout::kPlain : RowLayout::kExpanded;
   options.mode = line.mode == "auto"         ? Mode::kAuto
                  : line.mode == "throughput" ? Mode::kThroughput
@@ -95,6 +95,7 @@ Result<BenchOptions> check(BenchOperation operation, const BenchLine& line) {
   options.repetitions = static_cast<int>(line.repetitions);
   options.peer = line.peer == "auto"  ? PeerChoice::kAuto
                  : line.peer == "mpi" ? PeerChoice::kMpi
+                 : line.peer == "all" ? PeerChoice::kAll
                                       : PeerChoice::kNone;
   options.json = line.json;
   options.arena = line.arena;
@@ -104,82 +105,8 @@ Result<BenchOptions> check(BenchOperation operation, const BenchLine& line) {
   }
   // Everything else that the library would refuse, before anything is started.
   CROSSDOCK_RETURN_IF_ERROR(plan_memory(buffer_options(options), options.shape.ranks).status());
+  CROSSDOCK_RETURN_IF_ERROR(bench::check_routing(options.shape));
   return options;
-}
-
-/// What the arena of a finished repetition holds.
-Repetition read_arena(const bench::Arena& arena, BenchResult& result) {
-  Repetition repetition;
-  for (int contender = 0; contender < arena.shape().contenders; ++contender) {
-    repetition.times_us.push_back(
-        bench::round_times_us(arena, contender, result.options.rounds.warmup));
-  }
-  result.rows_checked += arena.header().rows_checked.load(std::memory_order_acquire);
-  result.rows_wrong += arena.header().rows_wrong.load(std::memory_order_acquire);
-  result.choice = choice_from_note(arena.note());
-  return repetition;
-}
-
-/// Starts the ranks for one repetition and reads their times. An exit code when they failed.
-Result<int> launch_repetition(const BenchOptions& options,
-                              const std::vector<std::string>& arguments, BenchResult& result) {
-  CROSSDOCK_ASSIGN_OR_RETURN(const bench::Arena arena, make_checked_arena(arena_shape(options)));
-  CROSSDOCK_ASSIGN_OR_RETURN(const std::string own, own_program());
-  LaunchOptions launch_options;
-  launch_options.argv = {own};
-  launch_options.argv.insert(launch_options.argv.end(), arguments.begin(), arguments.end());
-  launch_options.argv.insert(launch_options.argv.end(), {"--arena", arena.path()});
-  launch_options.rank_count = options.shape.ranks;
-  launch_options.output = RankOutput::kLines;
-  CROSSDOCK_ASSIGN_OR_RETURN(const int code, launch(launch_options));
-  if (code == 0) {
-    result.repetitions.push_back(read_arena(arena, result));
-  }
-  return code;
-}
-
-/// The peer's run of this repetition: all algorithms the first time, then the best one.
-Status add_peer(const BenchOptions& options, const PeerPlan& plan, std::optional<int>& algorithm,
-                Repetition& repetition) {
-  if (!plan.absent_because.empty()) {
-    return {};
-  }
-  for (const int candidate : algorithm ? std::vector<int>{*algorithm} : peer_algorithms()) {
-    CROSSDOCK_ASSIGN_OR_RETURN(PeerRun run, run_peer(options, plan, candidate));
-    if (!repetition.peer ||
-        bench::median(run.times_us) < bench::median(repetition.peer->times_us)) {
-      repetition.peer = std::move(run);
-    }
-  }
-  algorithm = repetition.peer->algorithm;
-  return {};
-}
-
-BenchResult empty_result(const BenchOptions& options) {
-  BenchResult result;
-  result.options = options;
-  result.names = contender_names(options.operation);
-  result.rows_moved = bench::Placement(options.shape, options.layout).row_count_total();
-  return result;
-}
-
-/// 0, or the exit code of the ranks.
-Result<int> measure_all(const BenchOptions& options, const std::vector<std::string>& arguments,
-                        BenchResult& result) {
-  CROSSDOCK_ASSIGN_OR_RETURN(const PeerPlan plan, plan_peer(options));
-  result.peer_absent_because = plan.absent_because;
-  std::optional<int> algorithm;
-  Progress progress("bench");
-  for (int repetition = 0; repetition < options.repetitions; ++repetition) {
-    progress.tell(fmt::format("repetition {} of {}", repetition + 1, options.repetitions));
-    CROSSDOCK_ASSIGN_OR_RETURN(const int code, launch_repetition(options, arguments, result));
-    if (code != 0) {
-      return code;
-    }
-    progress.tell(fmt::format("repetition {} of {}: MPI", repetition + 1, options.repetitions));
-    CROSSDOCK_RETURN_IF_ERROR(add_peer(options, plan, algorithm, result.repetitions.back()));
-  }
-  return 0;
 }
 
 Status publish(const BenchResult& result) {
@@ -193,9 +120,10 @@ Status publish(const BenchResult& result) {
 }
 
 /// The whole benchmark from one process that starts the ranks itself.
-Result<int> run_alone(const BenchOptions& options, const std::vector<std::string>& arguments) {
+Result<int> run_alone(const BenchOptions& options) {
   BenchResult result = empty_result(options);
-  CROSSDOCK_ASSIGN_OR_RETURN(const int code, measure_all(options, arguments, result));
+  Progress progress("bench");
+  CROSSDOCK_ASSIGN_OR_RETURN(const int code, measure_all(result, progress, ""));
   if (code != 0) {
     return code;
   }
@@ -207,12 +135,11 @@ Result<int> run_alone(const BenchOptions& options, const std::vector<std::string
 /// need the cores that these ranks hold.
 Result<int> run_as_job(const BenchOptions& options, Communicator& communicator) {
   BenchResult result = empty_result(options);
-  result.peer_absent_because = "not with ranks that were started by others";
   for (int repetition = 0; repetition < options.repetitions; ++repetition) {
     CROSSDOCK_ASSIGN_OR_RETURN(const bench::Arena arena,
                                open_shared_arena(communicator, arena_shape(options)));
     CROSSDOCK_RETURN_IF_ERROR(run_bench_rank(options, communicator, arena));
-    result.repetitions.push_back(read_arena(arena, result));
+    add_repetition(arena, result);
   }
   if (communicator.rank() != 0) {
     return kExitOk;
@@ -241,8 +168,7 @@ Result<int> run_as_rank(BenchOperation operation, BenchLine line) {
   return kExitOk;
 }
 
-Result<int> run(BenchOperation operation, const BenchLine& line,
-                const std::vector<std::string>& arguments) {
+Result<int> run(BenchOperation operation, const BenchLine& line) {
   CROSSDOCK_RETURN_IF_ERROR(settings_status());
   if (is_rank_of_a_job()) {
     return run_as_rank(operation, line);
@@ -251,7 +177,7 @@ Result<int> run(BenchOperation operation, const BenchLine& line,
   CROSSDOCK_ASSIGN_OR_RETURN(const MemoryPlan plan,
                              plan_memory(buffer_options(options), options.shape.ranks));
   CROSSDOCK_RETURN_IF_ERROR(check_host_memory(plan, options.shape.ranks, 0));
-  return run_alone(options, arguments);
+  return run_alone(options);
 }
 
 void add_options(CLI::App& app, BenchLine& line) {
@@ -276,7 +202,9 @@ void add_options(CLI::App& app, BenchLine& line) {
   add_integer(app, {"--repetitions", "times that ranks and peer are started anew", {1, 100}},
               line.repetitions);
   add_integer(app, {"--seed", "of routing and rows", {0, 1LL << 62}}, line.seed);
-  add_choice(app, {"--peer", "what to compare with", {"auto", "mpi", "none"}}, line.peer);
+  add_text(app, "--routing", "who sends to whom: " + std::string(bench::kRoutingsAllowed),
+           line.routing);
+  add_choice(app, {"--peer", "what to compare with", {"auto", "mpi", "all", "none"}}, line.peer);
   add_text(app, "--json", "write the result there as JSON; -: stdout", line.json);
   add_text(app, "--arena", "", line.arena)->group("");
 }
@@ -304,9 +232,7 @@ void add_bench_command(CLI::App& program, CommandContext& context) {
     add_options(*app, *line);
     app->callback([&context, line, app, op = operation] {
       line->ranks_given = app->count("--ranks") > 0;
-      context.chosen = [&context, line, op] {
-        return finish("bench", run(op, *line, context.arguments));
-      };
+      context.chosen = [line, op] { return finish("bench", run(op, *line)); };
     });
   }
 }

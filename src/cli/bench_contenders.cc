@@ -15,6 +15,7 @@
 #include "cli/bench/verify_rows.h"
 #include "cli/bench/workload.h"
 #include "cli/bench_options.h"
+#include "cli/page_buffer.h"
 #include "crossdock/elastic_buffer.h"
 #include "crossdock/status.h"
 #include "crossdock/types.h"
@@ -44,9 +45,9 @@ class LibraryContender : public bench::Contender {
     return {};
   }
   void close_round() { dispatched_ = Dispatched(); }
-  Status combine(const std::byte* rows) {
+  Status combine(const std::byte* rows, std::byte* tokens) {
     return buffer_.combine({.rows = rows, .row_count = dispatched_.row_count}, dispatched_.handle,
-                           ground_.tokens.data());
+                           tokens);
   }
   /// Rows and where they say that they come from.
   Verdict verify_dispatched(std::uint64_t round) {
@@ -74,6 +75,7 @@ class LibraryContender : public bench::Contender {
 class LibraryDispatch final : public LibraryContender {
  public:
   using LibraryContender::LibraryContender;
+  void next() override { close_round(); }
   Status prepare(std::uint64_t round) override {
     close_round();
     fill_tokens(round);
@@ -98,7 +100,7 @@ class LibraryCombine final : public LibraryContender {
     bench::fill_outputs(bench::view_of(ground(), round), dispatched().outputs);
     return {};
   }
-  Status run() override { return combine(dispatched().outputs); }
+  Status run() override { return combine(dispatched().outputs, ground().tokens.data()); }
   Result<Verdict> verify(std::uint64_t round) override {
     return bench::verify_combined(bench::view_of(ground(), round), RowContent::kExpertOutput,
                                   ground().tokens.data());
@@ -108,7 +110,9 @@ class LibraryCombine final : public LibraryContender {
 /// The experts do nothing: combine sums the rows where dispatch put them.
 class LibraryRoundtrip final : public LibraryContender {
  public:
-  using LibraryContender::LibraryContender;
+  LibraryRoundtrip(const BenchOptions& options, const Ground& ground, ElasticBuffer& buffer)
+      : LibraryContender(options, ground, buffer), combined_(ground.tokens.byte_count()) {}
+  void next() override { close_round(); }
   Status prepare(std::uint64_t round) override {
     close_round();
     fill_tokens(round);
@@ -116,14 +120,17 @@ class LibraryRoundtrip final : public LibraryContender {
   }
   Status run() override {
     CROSSDOCK_RETURN_IF_ERROR(dispatch());
-    return combine(dispatched().rows);
+    return combine(dispatched().rows, combined_.data());
   }
   Result<Verdict> verify(std::uint64_t round) override {
     Verdict verdict = verify_dispatched(round);
     verdict += bench::verify_combined(bench::view_of(ground(), round), RowContent::kToken,
-                                      ground().tokens.data());
+                                      combined_.data());
     return verdict;
   }
+
+ private:
+  PageBuffer combined_;
 };
 
 bool needs_copy_limits(BenchOperation operation) { return operation != BenchOperation::kCombine; }
@@ -141,18 +148,6 @@ Result<Dispatched> dispatch_once(const BenchOptions& options, const Ground& grou
   how.layout = options.layout;
   how.mode = options.mode;
   return buffer.dispatch(input, how);
-}
-
-std::string_view to_string(BenchOperation operation) {
-  switch (operation) {
-    case BenchOperation::kDispatch:
-      return "dispatch";
-    case BenchOperation::kCombine:
-      return "combine";
-    case BenchOperation::kRoundtrip:
-      return "roundtrip";
-  }
-  return "?";
 }
 
 std::vector<std::string> contender_names(BenchOperation operation) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/bench/rounds.h"
 #include "cli/bench/workload.h"
@@ -15,8 +16,9 @@ namespace crossdock::cli {
 enum class BenchOperation : std::uint8_t { kDispatch, kCombine, kRoundtrip };
 [[nodiscard]] std::string_view to_string(BenchOperation operation);
 
-/// kAuto: when mpirun and the peer are there and measure the same thing.
-enum class PeerChoice : std::uint8_t { kAuto, kMpi, kNone };
+/// kAuto: MPI_Alltoallv + permute when mpirun and the peer are there and measure the same thing.
+/// kAll: every peer that is there.
+enum class PeerChoice : std::uint8_t { kAuto, kMpi, kAll, kNone };
 
 struct BenchOptions {
   BenchOperation operation = BenchOperation::kDispatch;
@@ -31,5 +33,8 @@ struct BenchOptions {
   std::string json;   // path, "-" or empty
   std::string arena;  // path of the memory to measure in, for ranks that this program started
 };
+
+/// The command line (without the program) that makes a rank measure this.
+[[nodiscard]] std::vector<std::string> rank_arguments(const BenchOptions& options);
 
 }  // namespace crossdock::cli

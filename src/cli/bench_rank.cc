@@ -81,6 +81,7 @@ Status measure(const BenchOptions& options, Communicator& communicator, const be
     };
   }
   CROSSDOCK_RETURN_IF_ERROR(bench::run_rounds(arena, rank, contenders, plan));
+  CROSSDOCK_RETURN_IF_ERROR(bench::run_train(arena, rank, *contenders.front(), plan));
   return communicator.barrier();  // Nobody closes while a peer's last round is open.
 }
 
@@ -91,7 +92,7 @@ bench::ArenaShape arena_shape(const BenchOptions& options) {
   return {
       .ranks = options.shape.ranks,
       .contenders = static_cast<int>(contender_names(options.operation).size()),
-      .rounds = options.rounds.warmup + options.rounds.timed,
+      .rounds = bench::arena_rounds(options.rounds),
       .window_bytes = std::max<std::uint64_t>(
           static_cast<std::uint64_t>(placement.row_count_max()) * options.shape.row_bytes(), 1)};
 }

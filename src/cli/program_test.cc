@@ -275,8 +275,10 @@ TEST_P(BenchOperations, MeasuresVerifiesAndTellsItAsJson) {
   EXPECT_GT(document.at("rows_checked").get<std::int64_t>(), 0);
   EXPECT_GT(document.at("median_us").get<double>(), 0);
   EXPECT_GT(document.at("copy_limit_us").get<double>(), 0);
-  if (document.at("peer").at("name") != "none") {
-    EXPECT_GT(document.at("peer_us").get<double>(), 0);
+  EXPECT_GT(document.at("back_to_back_us").get<double>(), 0);
+  EXPECT_GE(document.at("skew").at("experts").at("max_over_mean").get<double>(), 1);
+  for (const json& peer : document.at("peers")) {
+    EXPECT_TRUE(peer.contains("because") || peer.at("median_us").get<double>() > 0) << peer;
   }
 }
 
@@ -286,14 +288,17 @@ INSTANTIATE_TEST_SUITE_P(
                       "dispatch --ranks 3 --layout plain --dtype fp32 --peer none",
                       "combine --ranks 3 --layout plain --peer none",
                       "dispatch --ranks 2 --dtype bytes --mode throughput --peer none",
-                      "roundtrip --ranks 2 --mode latency --dtype fp32 --peer none"));
+                      "roundtrip --ranks 2 --mode latency --dtype fp32 --peer none",
+                      "roundtrip --ranks 2 --peer all --routing zipf:1",
+                      "dispatch --ranks 2 --peer none --routing one",
+                      "combine --ranks 2 --peer none --routing local"));
 
 TEST_F(ProgramTest, BenchPrintsATableForPeople) {
   const Captured captured =
       run("bench dispatch --ranks 2 --tokens 4 --hidden 16 --experts 4 --topk 2 --iterations 2 "
           "--warmup 1 --repetitions 1 --peer none");
   EXPECT_EQ(captured.exit_code, kExitOk) << captured.out;
-  EXPECT_THAT(captured.out, HasSubstr("of the limit's speed (copy: "));
+  EXPECT_THAT(captured.out, HasSubstr("of its speed (copy: "));
   EXPECT_THAT(captured.out, HasSubstr("VERIFIED"));
 }
 

@@ -94,7 +94,8 @@ TEST(RoundTimes, RunFromTheFirstStartToTheLastEndNotTheLongestRank) {
                                       .end_ns = 10'000 * (rank + 1) + 1};
     }
   }
-  EXPECT_THAT(round_times_us(arena, 1, 1), ::testing::ElementsAre(30.0, 30.0, 30.0));
+  EXPECT_THAT(round_times_us(arena, 1, {.warmup = 1, .timed = 3}),
+              ::testing::ElementsAre(30.0, 30.0, 30.0));
 }
 
 /// Sleeps so long; its rows are always right.
@@ -138,6 +139,45 @@ TEST(Rounds, ASlowLimitIsGivenUpAfterTheWarmUpAndASlowLibraryIsNot) {
   EXPECT_NE(arena.sample(2, 3, 0).start_ns, 0);
   EXPECT_EQ(arena.header().rows_checked.load(), 10U);
   EXPECT_EQ(arena.header().rows_wrong.load(), 1U);
+}
+
+/// Counts what a train does.
+class Counter final : public Contender {
+ public:
+  Status prepare(std::uint64_t /*round*/) override {
+    ++prepared;
+    return {};
+  }
+  Status run() override {
+    ++runs;
+    return {};
+  }
+  void next() override { ++nexts; }
+  Result<Verdict> verify(std::uint64_t /*round*/) override { return Verdict{.checked = 3}; }
+  int prepared = 0;
+  int runs = 0;
+  int nexts = 0;
+};
+
+TEST(Rounds, ATrainRunsAllRoundsOnOneInputAndIsTimedAsAWhole) {
+  const RoundCounts counts{.warmup = 1, .timed = 5};
+  const ArenaShape shape{
+      .ranks = 1, .contenders = 1, .rounds = arena_rounds(counts), .window_bytes = 1};
+  const Arena arena = Arena::make(shape).value();
+  Counter counter;
+  RoundPlan plan;
+  plan.counts = counts;
+  plan.timeout = std::chrono::seconds(60);
+  ASSERT_TRUE(run_train(arena, 0, counter, plan).ok());
+  EXPECT_EQ(counter.prepared, 1);
+  EXPECT_EQ(counter.runs, 5);
+  EXPECT_EQ(counter.nexts, 4);
+  EXPECT_EQ(arena.header().rows_checked.load(), 3U);
+  for (int round = 0; round < counts.timed; ++round) {
+    arena.sample(0, 6 + round, 0) = {.start_ns = 1, .end_ns = 2000 * (round + 1)};
+  }
+  EXPECT_THAT(train_times_us(arena, counts), ::testing::ElementsAre(2.0, 2.0, 2.0, 2.0));
+  EXPECT_TRUE(round_times_us(arena, 0, counts).empty()) << "a train is no isolated round";
 }
 
 TEST(Statistics, AreThoseOfSmallSamples) {

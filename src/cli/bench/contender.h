@@ -29,6 +29,8 @@ class Contender {
   virtual Status prepare(std::uint64_t round) = 0;
   /// Timed; all ranks at once.
   virtual Status run() = 0;
+  /// Timed: between two rounds that follow each other without a meeting of the ranks.
+  virtual void next() {}
   /// Untimed: compares everything that the round produced on this rank.
   virtual Result<Verdict> verify(std::uint64_t round) = 0;
 };

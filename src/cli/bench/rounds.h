@@ -43,8 +43,20 @@ struct RoundPlan {
 Status run_rounds(const Arena& arena, int rank,
                   std::span<const std::unique_ptr<Contender>> contenders, const RoundPlan& plan);
 
+/// Collective: as many rounds of the first contender as are timed, back to back, with one input;
+/// only the ranks' own operations hold them together. The last round is verified.
+Status run_train(const Arena& arena, int rank, Contender& contender, const RoundPlan& plan);
+
+/// Rounds that an arena must have room for: warm-up, timed ones, and the train.
+[[nodiscard]] inline int arena_rounds(const RoundCounts& counts) {
+  return counts.warmup + 2 * counts.timed;
+}
+
 /// Of one contender, in microseconds: its rounds after the warm-up, or, when it was given up, those
-/// of the warm-up. The arena has warm-up + timed rounds.
-[[nodiscard]] std::vector<double> round_times_us(const Arena& arena, int contender, int warmup);
+/// of the warm-up.
+[[nodiscard]] std::vector<double> round_times_us(const Arena& arena, int contender,
+                                                 const RoundCounts& counts);
+/// Of the train, in microseconds: from the last rank's end of a round to that of the next one.
+[[nodiscard]] std::vector<double> train_times_us(const Arena& arena, const RoundCounts& counts);
 
 }  // namespace crossdock::bench

@@ -18,6 +18,12 @@ enum class RowContent : std::uint8_t {
   kExpertOutput,  // a row of its own for each lane
 };
 
+/// How combined tokens are compared.
+enum class Sums : std::uint8_t {
+  kExact,     // bit by bit: fp32 in lane order, rounded once
+  kAnyOrder,  // within what another order of the additions can change
+};
+
 /// One rank's part of a round.
 struct RankRound {
   const Shape& shape;
@@ -32,8 +38,8 @@ struct RankRound {
 /// Expert outputs as the round's combine reads them, [N, H].
 void fill_outputs(const RankRound& part, std::byte* outputs);
 
-/// Combined tokens, [T, H], against the fp32 sum in lane order, rounded once.
+/// Combined tokens, [T, H].
 [[nodiscard]] Verdict verify_combined(const RankRound& part, RowContent content,
-                                      const std::byte* tokens);
+                                      const std::byte* tokens, Sums sums = Sums::kExact);
 
 }  // namespace crossdock::bench
