@@ -11,11 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/parse.h"
 #include "base/settings.h"
 #include "base/status_macros.h"
 #include "cli/bench/arena.h"
 #include "cli/bench/rounds.h"
 #include "cli/bench/routing.h"
+#include "cli/bench_compare.h"
 #include "cli/bench_contenders.h"
 #include "cli/bench_measure.h"
 #include "cli/bench_options.h"
@@ -34,7 +36,9 @@
 namespace crossdock::cli {
 namespace {
 
-/// Options as the line gives them; -1: not given.
+constexpr std::int64_t kBenchRanksMax = 64;
+
+/// Options as the line gives them.
 struct BenchLine {
   std::int64_t ranks = 8;
   bool ranks_given = false;
@@ -56,16 +60,6 @@ struct BenchLine {
   std::string json;
   std::string arena;
 };
-
-/// Long rounds need few repetitions, short ones many.
-int automatic_iterations(const BenchOptions& options) {
-  const std::int64_t byte_count = options.shape.ranks * options.shape.routes_per_rank() *
-                                  static_cast<std::int64_t>(options.shape.row_bytes());
-  if (byte_count > (std::int64_t{64} << 20)) {
-    return 7;  // Making and checking the rows takes far longer than moving them.
-  }
-  return byte_count > (std::int64_t{8} << 20) ? 20 : 200;
-}
 
 Result<BenchOptions> check(BenchOperation operation, const BenchLine& line) {
   BenchOptions options;
@@ -90,7 +84,7 @@ Result<BenchOptions> check(BenchOperation operation, const BenchLine& line) {
   options.rounds = {.warmup = static_cast<int>(line.warmup),
                     .timed = static_cast<int>(line.iterations)};
   if (line.iterations == 0) {
-    options.rounds.timed = automatic_iterations(options);
+    options.rounds.timed = automatic_iterations(options.shape);
   }
   options.repetitions = static_cast<int>(line.repetitions);
   options.peer = line.peer == "auto"  ? PeerChoice::kAuto
@@ -180,16 +174,15 @@ Result<int> run(BenchOperation operation, const BenchLine& line) {
   return run_alone(options);
 }
 
+/// All that a single operation and a comparison have in common.
 void add_options(CLI::App& app, BenchLine& line) {
-  add_integer(app, {"-n,--ranks", "ranks, all on this host", {1, 64}}, line.ranks);
+  add_integer(app, {"-n,--ranks", "ranks, all on this host", {1, kBenchRanksMax}}, line.ranks);
   add_integer(app, {"--tokens", "tokens of each rank", {1, 1 << 24}}, line.tokens);
   add_integer(app, {"--hidden", "elements of a token", {1, 1 << 24}}, line.hidden);
   add_integer(app, {"--experts", "experts of all ranks together", {1, 65536}}, line.experts);
   add_integer(app, {"--topk", "experts of each token", {1, 128}}, line.topk);
   add_choice(app, {"--dtype", "element type; bytes: dispatch only", {"bf16", "fp32", "bytes"}},
              line.dtype);
-  add_choice(app, {"--layout", "rows per route or per token and rank", {"expanded", "plain"}},
-             line.layout);
   add_choice(app, {"--mode", "auto: by the number of tokens", {"auto", "throughput", "latency"}},
              line.mode);
   add_choice(app, {"--protocol", "completion protocol", {"auto", "tail_fence", "barrier"}},
@@ -206,7 +199,66 @@ void add_options(CLI::App& app, BenchLine& line) {
            line.routing);
   add_choice(app, {"--peer", "what to compare with", {"auto", "mpi", "all", "none"}}, line.peer);
   add_text(app, "--json", "write the result there as JSON; -: stdout", line.json);
-  add_text(app, "--arena", "", line.arena)->group("");
+}
+
+struct CompareLine {
+  BenchLine bench;
+  std::string sweep_tokens = "1,8,128,1024";
+  std::string sweep_ranks = "2,8,16";
+  std::string report = "crossdock-bench.html";
+};
+
+Result<std::vector<std::int64_t>> sizes_of(const std::string& name, const std::string& text,
+                                           Range<std::int64_t> range) {
+  if (text == "none") {
+    return std::vector<std::int64_t>{};
+  }
+  auto sizes = parse_int64_list(text, range);
+  if (!sizes.ok()) {
+    return Status(StatusKind::kInvalidArgument, Scope::kProcess,
+                  fmt::format("{}: {}; or none", name, sizes.status().message()));
+  }
+  return sizes;
+}
+
+Result<int> run_compare_line(const CompareLine& line, const std::string& command) {
+  CROSSDOCK_RETURN_IF_ERROR(settings_status());
+  if (is_rank_of_a_job()) {
+    return Status(StatusKind::kInvalidArgument, Scope::kProcess,
+                  "compare starts its ranks itself; allowed: outside of crossdock launch");
+  }
+  CompareOptions options;
+  CROSSDOCK_ASSIGN_OR_RETURN(options.base, check(BenchOperation::kCombine, line.bench));
+  CROSSDOCK_ASSIGN_OR_RETURN(options.sweep_tokens,
+                             sizes_of("--sweep-tokens", line.sweep_tokens, {1, 1 << 24}));
+  CROSSDOCK_ASSIGN_OR_RETURN(options.sweep_ranks,
+                             sizes_of("--sweep-ranks", line.sweep_ranks, {1, kBenchRanksMax}));
+  options.report = line.report;
+  options.command = command;
+  return run_compare(options);
+}
+
+void add_compare(CLI::App& bench, CommandContext& context) {
+  CLI::App* const app = bench.add_subcommand(
+      "compare", "Dispatch and combine, both layouts, against the limit and all peers; a report");
+  app->footer(
+      "Ours, the limit and the peers take turns in every repetition.\n\n"
+      "Example:\n  crossdock bench compare --ranks 8 --tokens 1024 --hidden 2048 --experts 64 "
+      "--topk 8 --dtype bf16\n");
+  const auto line = std::make_shared<CompareLine>();
+  line->bench.repetitions = 5;
+  line->bench.peer = "all";
+  add_options(*app, line->bench);
+  add_text(*app, "--sweep-tokens", "sizes of the plots, or none", line->sweep_tokens);
+  add_text(*app, "--sweep-ranks", "one plot for each, or none", line->sweep_ranks);
+  add_text(*app, "--report", "path of the page", line->report);
+  app->callback([&context, line] {
+    context.chosen = [&context, line] {
+      return finish(
+          "bench",
+          run_compare_line(*line, fmt::format("crossdock {}", fmt::join(context.arguments, " "))));
+    };
+  });
 }
 
 }  // namespace
@@ -230,11 +282,15 @@ void add_bench_command(CLI::App& program, CommandContext& context) {
         fmt::format("Example:\n  crossdock bench {} --ranks 8 --tokens 1024 --json -\n", name));
     const auto line = std::make_shared<BenchLine>();
     add_options(*app, *line);
+    add_choice(*app, {"--layout", "rows per route or per token and rank", {"expanded", "plain"}},
+               line->layout);
+    add_text(*app, "--arena", "", line->arena)->group("");
     app->callback([&context, line, app, op = operation] {
       line->ranks_given = app->count("--ranks") > 0;
       context.chosen = [line, op] { return finish("bench", run(op, *line)); };
     });
   }
+  add_compare(*bench, context);
 }
 
 }  // namespace crossdock::cli

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,15 @@ std::string_view to_string(BenchOperation operation) {
       return "roundtrip";
   }
   return "?";
+}
+
+int automatic_iterations(const bench::Shape& shape) {
+  const std::int64_t byte_count =
+      shape.ranks * shape.routes_per_rank() * static_cast<std::int64_t>(shape.row_bytes());
+  if (byte_count > (std::int64_t{64} << 20)) {
+    return 7;  // Making and checking the rows takes far longer than moving them.
+  }
+  return byte_count > (std::int64_t{8} << 20) ? 20 : 200;
 }
 
 std::vector<std::string> rank_arguments(const BenchOptions& options) {

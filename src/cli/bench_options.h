@@ -34,6 +34,9 @@ struct BenchOptions {
   std::string arena;  // path of the memory to measure in, for ranks that this program started
 };
 
+/// Long rounds need few repetitions, short ones many.
+[[nodiscard]] int automatic_iterations(const bench::Shape& shape);
+
 /// The command line (without the program) that makes a rank measure this.
 [[nodiscard]] std::vector<std::string> rank_arguments(const BenchOptions& options);
 

@@ -232,6 +232,15 @@ BenchMedians medians_of_one(const BenchResult& result, std::size_t repetition) {
   return medians_of(result, {&result.repetitions[repetition]});
 }
 
+std::string peer_parts_text(const BenchResult& result, PeerKind kind) {
+  const std::vector<const Repetition*> all = all_of(result);
+  const auto part = [&](std::vector<double> PeerRun::* times) {
+    return us_text(median(pooled_peer(all, kind, times)));
+  };
+  return fmt::format("counts {}, permute {}, exchange {}", part(&PeerRun::counts_us),
+                     part(&PeerRun::permute_us), part(&PeerRun::exchange_us));
+}
+
 bool BenchResult::verified() const {
   const bool peers_right =
       std::all_of(repetitions.begin(), repetitions.end(), [](const Repetition& repetition) {

@@ -71,6 +71,9 @@ struct BenchMedians {
 [[nodiscard]] BenchMedians medians_of_all(const BenchResult& result);
 [[nodiscard]] BenchMedians medians_of_one(const BenchResult& result, std::size_t repetition);
 
+/// "counts 5.5 ms, permute 31 ms, exchange 36 ms": where a peer's time went.
+[[nodiscard]] std::string peer_parts_text(const BenchResult& result, PeerKind kind);
+
 [[nodiscard]] Json bench_json(const BenchResult& result);
 /// A small table for people, ending with a newline.
 [[nodiscard]] std::string bench_table(const BenchResult& result);

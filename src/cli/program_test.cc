@@ -81,7 +81,7 @@ class ProgramTest : public ::testing::Test {
 
 TEST_F(ProgramTest, EveryCommandHasHelpWithAnExample) {
   for (const char* command : {"", "demo", "launch", "info", "bench", "bench dispatch",
-                              "bench combine", "bench roundtrip"}) {
+                              "bench combine", "bench roundtrip", "bench compare"}) {
     const Captured captured = run(std::string(command) + " --help");
     EXPECT_EQ(captured.exit_code, kExitOk) << command;
     EXPECT_THAT(captured.out, HasSubstr("Example")) << command;
@@ -300,6 +300,30 @@ TEST_F(ProgramTest, BenchPrintsATableForPeople) {
   EXPECT_EQ(captured.exit_code, kExitOk) << captured.out;
   EXPECT_THAT(captured.out, HasSubstr("of its speed (copy: "));
   EXPECT_THAT(captured.out, HasSubstr("VERIFIED"));
+}
+
+TEST_F(ProgramTest, BenchCompareRunsEverythingAndWritesAReport) {
+  const std::string page = ::testing::TempDir() + "/crossdock_compare_test.html";
+  const json document = run_json(
+      "bench compare --ranks 2 --tokens 8 --hidden 32 --experts 8 --topk 2 --iterations 2 "
+      "--warmup 1 --repetitions 2 --sweep-tokens 1,4 --sweep-ranks 2 --json - --report " +
+      page);
+  EXPECT_EQ(document.at("schema"), "crossdock.bench.compare/1");
+  EXPECT_EQ(document.at("runs").size(), 4U);
+  EXPECT_EQ(document.at("sweep").size(), 2U);
+  for (const json& result : document.at("runs")) {
+    EXPECT_EQ(result.at("verified"), true);
+    EXPECT_EQ(result.at("by_repetition").size(), 2U);
+    EXPECT_GT(result.at("ratio_to_copy_limit").get<double>(), 0);
+  }
+  EXPECT_TRUE(std::filesystem::exists(page));
+  std::filesystem::remove(page);
+}
+
+TEST_F(ProgramTest, BenchRoutingsAreCheckedBeforeAnythingStarts) {
+  expect_usage_error("bench dispatch --routing zipf", "allowed: uniform, zipf:S");
+  expect_usage_error("bench dispatch --routing khot:3", "allowed: khot:8 .. khot:64");
+  expect_usage_error("bench compare --sweep-tokens 1,x", "--sweep-tokens");
 }
 
 TEST_F(ProgramTest, BenchRunsInRanksThatOthersStarted) {

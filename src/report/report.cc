@@ -50,6 +50,20 @@ Status check_bars(const BarGroup& group) {
   return {};
 }
 
+Status check_plot(const Plot& plot) {
+  std::size_t point_count = 0;
+  for (const PlotLine& line : plot.lines) {
+    for (const auto& [x, y] : line.points) {
+      if (!std::isfinite(x) || !std::isfinite(y) || x <= 0 || y <= 0) {
+        return refuse(fmt::format("point ({}, {}) of {} in {}; allowed: above 0", x, y,
+                                  quote(line.name), quote(plot.title)));
+      }
+    }
+    point_count += line.points.size();
+  }
+  return point_count > 0 ? Status() : refuse(fmt::format("{} has no points", quote(plot.title)));
+}
+
 Status check_report(const Report& report) {
   if (report.routes) {
     CROSSDOCK_RETURN_IF_ERROR(check_routes(*report.routes));
@@ -59,6 +73,9 @@ Status check_report(const Report& report) {
   }
   for (const BarGroup& group : report.bars) {
     CROSSDOCK_RETURN_IF_ERROR(check_bars(group));
+  }
+  for (const Plot& plot : report.plots) {
+    CROSSDOCK_RETURN_IF_ERROR(check_plot(plot));
   }
   return {};
 }

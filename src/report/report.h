@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "crossdock/status.h"
@@ -88,6 +89,21 @@ struct BarGroup {
   std::vector<Bar> bars;
 };
 
+/// Points (x, y) with x ascending; both above 0, since the axes are logarithmic.
+struct PlotLine {
+  std::string name;
+  BarKind kind = BarKind::kPeer;
+  Origin origin = Origin::kMeasured;
+  std::vector<std::pair<double, double>> points;
+};
+
+struct Plot {
+  std::string title;
+  std::string x;     // what the horizontal axis counts: "tokens per rank"
+  std::string unit;  // of the vertical one
+  std::vector<PlotLine> lines;
+};
+
 struct Report {
   std::string title;
   std::string summary;  // one sentence below the title; may be empty
@@ -100,13 +116,15 @@ struct Report {
   Origin trace_origin = Origin::kMeasured;
   std::optional<Journey> journey;
   std::vector<BarGroup> bars;
+  std::vector<Plot> plots;
   /// Rounds whose spans are in the page; of more, the slowest, the median, the fastest and the last
   /// ones are taken, and the page says so. Sums are over all rounds in any case.
   std::size_t timeline_rounds_max = 32;
 };
 
 /// kInvalidArgument when parts contradict each other: a route table of the wrong size, an owner
-/// that is no rank, traces that do not belong together, a bar that is negative or not a number.
+/// that is no rank, traces that do not belong together, a bar that is negative or not a number, a
+/// point of a plot that is not above 0, a plot without points.
 Result<std::string> make_html(const Report& report);
 
 /// The same into a file, which is written whole or not at all; kIo with path and reason.

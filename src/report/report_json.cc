@@ -110,6 +110,22 @@ json bars_json(const Report& report) {
   return groups;
 }
 
+json plots_json(const Report& report) {
+  json plots = json::array();
+  for (const Plot& plot : report.plots) {
+    json lines = json::array();
+    for (const PlotLine& line : plot.lines) {
+      lines.push_back({{"name", line.name},
+                       {"kind", kind_name(line.kind)},
+                       {"origin", to_string(line.origin)},
+                       {"points", line.points}});
+    }
+    plots.push_back(
+        {{"title", plot.title}, {"x", plot.x}, {"unit", plot.unit}, {"lines", std::move(lines)}});
+  }
+  return plots;
+}
+
 const char* verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kNone:
@@ -133,7 +149,8 @@ std::string make_report_json(const Report& report) {
       {"verdict", {{"state", verdict_name(report.verdict)}, {"text", report.verdict_text}}},
       {"facts", facts_json(report)},
       {"stages", stage_table_json()},
-      {"bars", bars_json(report)}};
+      {"bars", bars_json(report)},
+      {"plots", plots_json(report)}};
   if (report.routes) {
     document["routes"] = routes_json(*report.routes);
   }

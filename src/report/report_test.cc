@@ -73,6 +73,11 @@ TEST(Report, CarriesEveryNumberWithItsOrigin) {
       EXPECT_TRUE(bar.contains("origin")) << bar;
     }
   }
+  for (const json& plot : data.at("plots")) {
+    for (const json& line : plot.at("lines")) {
+      EXPECT_TRUE(line.contains("origin")) << line;
+    }
+  }
   EXPECT_EQ(data.at("routes").at("origin"), "measured");
   EXPECT_EQ(data.at("trace").at("origin"), "measured");
 }
@@ -128,6 +133,11 @@ TEST(Report, PartsThatContradictEachOtherAreRefused) {
   report = sample_report();
   report.bars[0].bars[1].value = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(reason(report), HasSubstr("bar 'MPI_Alltoallv + permute' of 'Dispatch, median'"));
+  report = sample_report();
+  report.plots[0].lines[1].points[2].second = 0;
+  EXPECT_THAT(reason(report), HasSubstr("point (128, 0) of 'limit'"));
+  report.plots[0].lines.clear();
+  EXPECT_THAT(reason(report), HasSubstr("has no points"));
   report = sample_report();
   report.traces.push_back(report.traces.front());
   EXPECT_THAT(reason(report), HasSubstr("two traces of rank 0"));

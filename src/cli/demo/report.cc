@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/demo/report.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -18,10 +16,9 @@
 #include "cli/demo/reference.h"
 #include "cli/demo/summary.h"
 #include "cli/demo/workload.h"
-#include "cli/host.h"
+#include "cli/provenance.h"
 #include "crossdock/status.h"
 #include "crossdock/types.h"
-#include "crossdock/version.h"
 #include "report/report.h"
 #include "trace/format.h"
 
@@ -78,15 +75,6 @@ report::RouteMap routes_of(const DemoOptions& options, const Workload& workload,
   return map;
 }
 
-report::Provenance provenance_of(const DemoOptions& options) {
-  const cli::HostInfo host = cli::read_host();
-  return {.command = options.command,
-          .host = host.processor,
-          .core_count = host.processor_count,
-          .date = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr))),
-          .version = version()};
-}
-
 }  // namespace
 
 Status write_demo_report(const DemoOptions& options, const Workload& workload,
@@ -97,7 +85,7 @@ Status write_demo_report(const DemoOptions& options, const Workload& workload,
       "A mixture-of-experts layer over {} ranks: tokens are dispatched to their experts' ranks, "
       "computed there, combined, and compared with a reference of one process.",
       options.ranks);
-  page.provenance = provenance_of(options);
+  page.provenance = cli::make_provenance(options.command);
   page.verdict = facts.verdict.ok() ? report::Verdict::kVerified : report::Verdict::kFailed;
   page.verdict_text =
       facts.verdict.ok()

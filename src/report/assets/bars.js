@@ -3,7 +3,7 @@
 
 // How much better ours is: above 1 is good for ours. For a limit it says how much of it ours reaches.
 function ratioText(group, bar, ours) {
-  if (!ours || bar === ours || !(bar.value > 0) || !(ours.value > 0)) return "";
+  if (!ours || bar.kind === "ours" || !(bar.value > 0) || !(ours.value > 0)) return "";
   const ratio = group.better === "lower" ? bar.value / ours.value : ours.value / bar.value;
   if (bar.kind === "limit") return `ours is at ${ratio.toFixed(2)} of it`;
   return ratio >= 1 ? `ours ${ratio.toFixed(2)}× better` : `ours ${(1 / ratio).toFixed(2)}× worse`;
@@ -23,7 +23,7 @@ function barGroup(group) {
     return [
       el("div", { class: "label" }, bar.name, bar.note ? el("small", null, bar.note) : ""),
       el("div", { class: "track" }, node, limit && limit !== bar ? el("i", { class: "limit-mark", style: `left:${(100 * limit.value) / max}%` }) : ""),
-      el("div", { class: "amount" }, el("b", null, `${plain(bar.value)} ${group.unit}`), el("span", null, bar === ours ? "" : ratio))];
+      el("div", { class: "amount" }, el("b", null, `${plain(bar.value)} ${group.unit}`), el("span", null, bar.kind === "ours" ? "" : ratio))];
   });
   roveFocus(grid);
   const origins = [...new Set(group.bars.map((bar) => bar.origin))];

@@ -84,6 +84,7 @@ draw("head", () => drawHead(report));
 draw("verdict", () => drawVerdict(report.verdict));
 if (report.facts.length) draw("summary", () => drawFacts(report.facts));
 if (report.bars.length) draw("benchmarks", () => drawBars(report.bars));
+if (report.plots.length) draw("plots", () => drawPlots(report.plots));
 if (report.routes) draw("routing", () => drawRoutes(report.routes));
 if (report.trace) {
   draw("timeline", () => drawTimeline(report.trace));

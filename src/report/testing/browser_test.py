@@ -140,6 +140,7 @@ def check_good(checks, page):
     checks.equal("plane rows", page.within["stages", "seg"], 8 * 2)  # combine has no control stage
     checks.equal("facts", page.within["summary", "origin"], 8)
     checks.equal("bars", page.within["bench", "seg"], 7)
+    checks.equal("plots", page.within["plots", "plot"], 1)
     checks.equal("banner", page.classes["verified"], 1)
     check_use(checks, json.loads(page.root.get("data-seen", "{}")))
 

@@ -131,6 +131,21 @@ Report sample_report() {
   report.traces = sample_traces(8, 6);
   report.journey = sample_journey();
   report.bars = sample_bars();
+  report.plots = {{.title = "Dispatch + combine over tokens, 8 ranks",
+                   .x = "tokens per rank",
+                   .unit = "us",
+                   .lines = {{.name = "crossdock",
+                              .kind = BarKind::kOurs,
+                              .origin = Origin::kMeasured,
+                              .points = {{1, 540}, {8, 610}, {128, 2300}, {1024, 21000}}},
+                             {.name = "limit",
+                              .kind = BarKind::kLimit,
+                              .origin = Origin::kMeasured,
+                              .points = {{1, 21}, {8, 95}, {128, 1700}, {1024, 18500}}},
+                             {.name = "MPI_Alltoallv + permute",
+                              .kind = BarKind::kPeer,
+                              .origin = Origin::kMeasured,
+                              .points = {{1, 900}, {8, 2100}, {128, 14000}, {1024, 130000}}}}}};
   return report;
 }
 
