@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expanded dispatch and combine over gloo's alltoallv with permutes, what CPU users of
-// torch.distributed get. RANK and WORLD_SIZE say who this is; the ranks meet in a folder.
+// torch.distributed get. The launcher says who this is; the ranks meet in a folder.
 //
 //   crossdock launch -n 8 --output lines -- crossdock-peer-gloo --store DIR --operation dispatch
 //   ...
@@ -15,14 +15,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/parse.h"
+#include "base/settings.h"
 #include "bench/peers/peer_bench.h"
 #include "bench/peers/peer_options.h"
 #include "bench/peers/permuted_exchange.h"
@@ -84,19 +84,12 @@ class GlooWire final : public Wire {
   std::shared_ptr<gloo::rendezvous::Context> context_;
 };
 
-/// A number of the environment; -1 when it is not there or none.
-int number_of_environment(const char* name) {
-  const char* const text = std::getenv(name);
-  const auto value = parse_int64(text == nullptr ? "" : text, {0, 4096});
-  return value.ok() ? static_cast<int>(*value) : -1;
-}
-
 int run_peer(const std::vector<std::string_view>& arguments) {
   constexpr std::string_view kProgram = "crossdock-peer-gloo";
-  const int rank = number_of_environment("RANK");
-  const int size = number_of_environment("WORLD_SIZE");
+  const int rank = settings().rank;
+  const int size = settings().size;
   if (rank < 0 || size < 1 || rank >= size) {
-    return refuse_usage(kProgram, "needs RANK and WORLD_SIZE; start it with crossdock launch");
+    return refuse_usage(kProgram, "is no rank of a job; start it with crossdock launch");
   }
   const auto options = parse_peer_options(arguments, size);
   if (!options.ok()) {

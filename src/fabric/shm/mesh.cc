@@ -357,8 +357,8 @@ Result<std::vector<MeshMessage>> Mesh::exchange(std::uint32_t purpose,
         fmt::format("a blob of {} bytes; allowed: at most {}", mine.size(), kMessageBytesMax));
   }
   ++sequence_;
-  const Instant begin = monotonic_clock().now();
   std::vector<Transfer> transfers(peers_.size());
+  const Instant begin = monotonic_clock().now();
   while (true) {
     std::vector<pollfd> entries;
     int missing = -1;
