@@ -53,6 +53,7 @@ export class ExploreDocument {
     Object.assign(this, json);
     for (const name of LISTS) this[name] ??= [];
     this.memory = { regions: [], transfers: [], ...json.memory };
+    this.commonConditions = this.files.map(() => null);
     this.functionLines = this.files.map((file) => new Int32Array(file.line_count + 1).fill(-1));
     this.#indexFunctions();
     this.#indexEdges();
@@ -74,9 +75,18 @@ export class ExploreDocument {
     const length = (index) => this.functions[index].lines[1] - this.functions[index].lines[0];
     order.sort((one, other) => length(other) - length(one));
     for (const index of order) {
-      const { file, lines } = this.functions[index];
+      const { file, lines, conditions } = this.functions[index];
       this.functionLines[file]?.fill(index, lines[0], lines[1] + 1);
+      const common = this.commonConditions[file] ?? conditions;
+      const differs = common.findIndex((condition, at) => condition !== conditions[at]);
+      this.commonConditions[file] = differs < 0 ? common : common.slice(0, differs);
     }
+  }
+
+  /** The `#if` conditions around a function, without those around its whole file (include guards). */
+  conditionsOf(fn) {
+    const { file, conditions } = this.functions[fn];
+    return conditions.slice(this.commonConditions[file].length);
   }
 
   #indexEdges() {

@@ -21,7 +21,7 @@ export const GLOSSARY = [
   ["reduce", "Reduce", "data", "Sums rows."],
   ["call", "Call", "control", "Hands over to another function."],
   ["exit", "Exit", "control", "Leaves: return, throw, trap."],
-].map(([kind, title, plane, meaning]) => ({ kind, title, plane, meaning }));
+].map(([kind, title, plane, meaning]) => ({ kind, title: title.toLowerCase(), plane, meaning }));
 
 export const RULES = [
   ["unreachable/never-referenced", "Never referenced"], ["unreachable/only-from-unreachable", "Called only by unreachable functions"],

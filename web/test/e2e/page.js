@@ -10,8 +10,8 @@ export const FIXTURES = join(WEB, "../tests/explore/fixtures");
 const SLOT = '<script type="application/json" id="explore-data"></script>';
 const BROWSERS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-export const browserPath = () => process.env.CROSSDOCK_BROWSER ?? BROWSERS.find(existsSync);
-export const templatePath = () => process.env.CROSSDOCK_EXPLORE_PAGE ?? join(WEB, "dist/index.html");
+export const browserPath = () => process.env.EXPLORE_BROWSER ?? BROWSERS.find(existsSync);
+export const templatePath = () => process.env.EXPLORE_PAGE ?? join(WEB, "dist/index.html");
 
 /** The page's text with the document in its slot; the slot must be there exactly once. */
 export function pageWith(document) {

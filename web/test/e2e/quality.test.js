@@ -13,7 +13,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 const FIRST_PAINT_MS = 1500;
 const JUMP_MS = 100;
 // Machines under load stretch every time; the limits above are those of an idle one.
-const SLACK = Number(process.env.CROSSDOCK_TIME_SLACK ?? 1);
+const SLACK = Number(process.env.EXPLORE_TIME_SLACK ?? 1);
 
 async function serious(page, where) {
   await page.evaluate(AXE);

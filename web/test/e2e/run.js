@@ -18,7 +18,7 @@ if (missing) {
   process.exit(77);
 }
 // One file after the other: times are measured in one of them.
-const files = ["use.test.js", "quality.test.js"].map((name) => join(here, name));
+const files = ["use.test.js", "program.test.js", "quality.test.js"].map((name) => join(here, name));
 for (const file of files) {
   const { status } = spawnSync(process.execPath, ["--test", file], { stdio: "inherit" });
   if (status !== 0) process.exit(1);

@@ -26,7 +26,7 @@ const STEPS = [
   }],
   ["doorbell-found", async (page) => {
     await page.keyboard.press("g");
-    await page.locator(".drawer-body").getByRole("button", { name: /^Doorbell/ }).click();
+    await page.locator(".drawer-body").getByRole("button", { name: /^doorbell/ }).click();
     await page.locator(".places").getByRole("button", { name: /MeshDispatch::RingDoorbell/ }).first().click();
   }],
   ["doorbell-before", async (page) => {

@@ -247,6 +247,21 @@ test("Escape leaves the search box, its hits stay until the next one", async () 
   await page.done();
 });
 
+test("names that occur twice are no problem", async () => {
+  const twice = structuredClone(mesh);
+  for (const stage of twice.stages) Object.assign(stage, { name: "MESH", functions: [...stage.functions, ...stage.functions] });
+  for (const role of twice.roles) role.name = "block";
+  for (const pair of twice.sync) pair.id = "sync";
+  for (const { segments } of twice.functions) {
+    for (const segment of segments) Object.assign(segment, { reads: ["x", "x"], writes: ["x", "x"], also: ["guard", "guard"], edges: [...segment.edges, ...segment.edges] });
+  }
+  const page = await used.open(twice);
+  await findFunction(page, "RunSubmitRole");
+  for (const key of ["b", "l", "g", "s", "m"]) await page.keyboard.press(key);
+  assert.match(await page.locator("#track-function").innerText(), /DoneFlagAddress/);
+  await page.done();
+});
+
 test("a page without data, and one of another schema, say so", async () => {
   const context = await used.browser.newContext();
   const page = await context.newPage();
@@ -260,7 +275,7 @@ test("with the keyboard alone: which role rings the doorbell, and what must be t
   const page = await used.open(mesh);
   // 1 the glossary; 2 its entry; 3 the reachable place that was found for it; 4 what comes before.
   await page.keyboard.press("g");
-  await page.locator(".drawer-body").getByRole("button", { name: /^Doorbell/ }).press("Enter");
+  await page.locator(".drawer-body").getByRole("button", { name: /^doorbell/ }).press("Enter");
   await page.locator(".places").getByRole("button", { name: /MeshDispatch::RingDoorbell/ }).press("Enter");
   await page.keyboard.press("b");
   assert.match(await belongs(page), /role submit/);

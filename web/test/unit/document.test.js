@@ -49,6 +49,13 @@ test("stage ranges cover all lines and agree with the functions' stages", () => 
   }
 });
 
+test("conditions around a whole file are not repeated for each function", () => {
+  const guarded = new ExploreDocument({ ...mesh, functions: mesh.functions.map((entry) => ({ ...entry,
+    conditions: ["!defined(MESH_DISPATCH_HPP)", ...entry.conditions] })) });
+  assert.deepEqual(guarded.conditionsOf(find("mesh::MeshDispatch::Process")), []);
+  assert.deepEqual(guarded.conditionsOf(find("mesh::TraceRequest")), ["defined(MESH_ENABLE_TRACE)"]);
+});
+
 test("overloads stay apart", () => {
   const both = mesh.functions.filter((entry) => entry.qualified === "mesh::CopyRow");
   assert.equal(both.length, 2);
