@@ -58,6 +58,7 @@ export class ExploreDocument {
     this.#indexFunctions();
     this.#indexEdges();
     this.#indexPlaces();
+    this.rootOrder = this.#orderRoots();
     this.glossaryByKind = new Map(this.glossary.map((entry) => [entry.kind, entry]));
     this.ruleById = new Map(this.rules.map((rule) => [rule.id, rule]));
     this.fileByPath = new Map(this.files.map((file, index) => [file.path, index]));
@@ -98,6 +99,18 @@ export class ExploreDocument {
       this.incoming[edge.to]?.push(index);
     });
     this.external_calls.forEach((call, index) => this.externalFrom[call.from]?.push(index));
+  }
+
+  /** Indexes of roots: declared ones first, then those from which most is reached. */
+  #orderRoots() {
+    const reached = this.roots.map(({ function: root }) => {
+      const seen = new Set([root]);
+      for (const fn of seen) for (const edge of this.outgoing[fn]) seen.add(this.edges[edge].to);
+      return seen.size;
+    });
+    const declared = (index) => (this.roots[index].source === "declared" ? 1 : 0);
+    return this.roots.map((_, index) => index).sort((one, other) =>
+      declared(other) - declared(one) || reached[other] - reached[one] || one - other);
   }
 
   #indexPlaces() {
@@ -177,6 +190,16 @@ export class ExploreDocument {
     return (this.syncByFunction.get(fn) ?? []).filter((end) => end.line >= first && end.line <= last);
   }
 
+  /** The ends to be shown: whoever comes to a barrier both publishes and waits, and is named once. */
+  syncEnds(ends) {
+    return ends.filter(({ index, side, line }) => this.sync[index].kind !== "barrier" || side === "waiters" ||
+      !ends.some((other) => other.index === index && other.side === "waiters" && other.line === line));
+  }
+
+  syncEndsIn(fn, first, last) {
+    return this.syncEnds(this.syncIn(fn, first, last));
+  }
+
   transfersIn(fn, first, last) {
     return (this.transfersByFunction.get(fn) ?? []).filter((index) => {
       const { line } = this.memory.transfers[index];
@@ -208,8 +231,12 @@ export class ExploreDocument {
     };
   }
 
-  /** Functions that wait where this end publishes, or publish where it waits. */
+  /** Ends that wait where this one publishes, or publish where it waits; at a barrier, all others. */
   partners(end) {
-    return this.sync[end.index][end.side === "publishers" ? "waiters" : "publishers"];
+    const pair = this.sync[end.index];
+    const others = pair[end.side === "publishers" ? "waiters" : "publishers"];
+    if (pair.kind !== "barrier") return others;
+    const self = pair[end.side][end.position];
+    return others.filter((one) => one.function !== self.function || one.line !== self.line);
   }
 }

@@ -3,7 +3,8 @@
 // main lane, a fork opens one lane for each role, a join closes them. Narrow enough for a third of a
 // screen, and parallel roles can never be mistaken for a sequence.
 
-export const ROW_HEIGHT = { root: 44, stage: 60, fork: 34, role: 52, join: 30 };
+export const ROW_HEIGHT = { root: 36, more: 30, stage: 60, fork: 34, role: 52, join: 30 };
+const ROOTS_SHOWN = 3;
 
 const setOf = (document, stage) => new Set(document.stages[stage].roles);
 
@@ -85,12 +86,17 @@ function forkPosition(document, index) {
 }
 
 /**
+ * @param allRoots shows all of them instead of the first few.
  * @returns {{rows, lines, bends, laneCount, height}}: rows from top to bottom, each {type, y, lane}
- *   with `stage`, `role`, `fork` or `root` as an index; every stage is in exactly one row.
+ *   with `stage`, `role`, `fork` or `root` as an index; every stage is in exactly one row. A row
+ *   "more" stands for roots that are not shown, if only because all are.
  */
-export function buildLanes(document) {
+export function buildLanes(document, { allRoots = false } = {}) {
   const builder = new Builder(document);
-  document.roots.forEach((_, root) => builder.push({ type: "root", root, lane: 0 }));
+  const shown = allRoots ? document.rootOrder : document.rootOrder.slice(0, ROOTS_SHOWN);
+  for (const root of shown) builder.push({ type: "root", root, lane: 0 });
+  const hidden = document.roots.length - ROOTS_SHOWN;
+  if (hidden > 0) builder.push({ type: "more", hidden, lane: 0 });
   const outer = document.forks
     .map((fork, index) => ({ index, fork }))
     .filter(({ fork }) => fork.roles.length > 0 && document.roles[fork.roles[0]].parent === null)

@@ -165,7 +165,7 @@ export class Explorer {
       else this.#choosePlace(link.file, link.line, link.fn === null ? {} : { fn: link.fn });
       return;
     }
-    const root = this.document.roots[0]?.function ?? (this.document.functions.length ? 0 : null);
+    const root = this.document.roots[this.document.rootOrder[0]]?.function ?? (this.document.functions.length ? 0 : null);
     if (root !== null) this.chooseFunction(root);
   }
 }

@@ -26,6 +26,9 @@ export function mechanismTone(document, kind) {
 export const mechanismTitle = (document, kind) =>
   document.glossaryByKind.get(kind)?.title.toLowerCase() ?? kind.replaceAll("_", " ");
 
+/** A stage's name without the folders in it: what is left of them is in the title. */
+export const brief = (name) => name.replace(/\S+\/(?=[^/\s])/g, "…/");
+
 export const lineRange = ([first, last]) => (first === last ? `${first}` : `${first}–${last}`);
 
 export const count = (number, word, words = `${word}s`) =>

@@ -40,6 +40,15 @@ test("the wait for done flags leads to the publisher", () => {
   assert.equal(mesh.functions[mesh.partners(sync[0])[0].function].name, "MarkDone");
 });
 
+test("at a barrier everybody meets everybody else, once", () => {
+  const [one, other] = [find("mesh::MeshDispatch::Init"), find("mesh::MeshDrain::Process")];
+  const ends = [one, other].map((fn) => ({ function: fn, file: 0, line: mesh.functions[fn].lines[1] - 1, text: "", segment: null }));
+  const met = new ExploreDocument({ ...mesh, sync: [{ id: "b", kind: "barrier", key: "SyncAll", publishers: ends, waiters: ends, class: "exact", complete: true }] });
+  const shown = met.syncEndsIn(one, ...mesh.functions[one].lines);
+  assert.equal(shown.length, 1);
+  assert.deepEqual(met.partners(shown[0]).map((end) => end.function), [other]);
+});
+
 test("stage ranges cover all lines and agree with the functions' stages", () => {
   for (let line = 1; line <= mesh.files[0].line_count; ++line) {
     const fn = mesh.functionAt(0, line);

@@ -26,6 +26,15 @@ test("lanes hold every stage once, and one lane for each parallel role", () => {
   assert.ok(types.indexOf("fork") < types.indexOf("role") && types.lastIndexOf("role") < types.indexOf("join"));
 });
 
+test("of many roots the farthest reaching are shown, and the others can be", () => {
+  const many = new ExploreDocument({ ...mesh, roots: mesh.functions.map((_, index) => ({ function: index, source: "guessed", reason: "" })) });
+  const rows = buildLanes(many).rows;
+  assert.equal(many.functions[many.roots[rows[0].root].function].name, "mesh_dispatch");
+  assert.equal(rows.filter((row) => row.type === "root").length, 3);
+  assert.equal(rows.find((row) => row.type === "more").hidden, many.roots.length - 3);
+  assert.equal(buildLanes(many, { allRoots: true }).rows.filter((row) => row.type === "root").length, many.roots.length);
+});
+
 test("a source without roles is a single lane", () => {
   const plain = new ExploreDocument({ ...mesh, roles: [], forks: [],
     stages: mesh.stages.map((stage) => ({ ...stage, roles: [] })) });
