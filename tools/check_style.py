@@ -154,7 +154,9 @@ def check_shape(file, report):
     for number, line in enumerate(file.lines, 1):
         if len(line) > COLUMNS_MAX and not re.search(r'https?://|#include|R"', line):
             report.error(file.path, number, "columns", f"{len(line)}; at most {COLUMNS_MAX}")
-    if file.path.endswith(".h") and not re.search(r"^#pragma once$", file.text, re.MULTILINE):
+    is_repeated = file.path.endswith("-inl.h")  # Included once for each instruction set.
+    has_pragma = re.search(r"^#pragma once$", file.text, re.MULTILINE)
+    if file.path.endswith(".h") and not is_repeated and not has_pragma:
         report.error(file.path, 1, "pragma-once", "a header needs #pragma once")
 
 

@@ -14,16 +14,27 @@
 
 namespace crossdock {
 
-/// out[i] = rows[0][i] + rows[1][i] + ..., kBf16 (rounded to nearest, ties to even) or kFp32;
-/// kBytes is a programmer error. No rows give zeros. Pointers of any alignment; `out` overlaps no
-/// row, but may be the same as one. Streaming writes go around the cache and need store_fence()
-/// before they are announced.
+/// out[i] = rows[0][i] + rows[1][i] + ..., of a type that is_summable(): bf16 and fp16 are rounded
+/// to nearest, ties to even; another type is a programmer error. No rows give zeros. Pointers of
+/// any alignment; `out` overlaps no row, but may be the same as one. Streaming writes go around the
+/// cache and need store_fence() before they are announced.
 void reduce_rows(ElementType element, void* out, std::span<const void* const> rows,
                  std::size_t element_count, StoreHint hint);
 
-/// The same, one element after the other: what reduce_rows is tested against.
+/// Rows, each times its weight in fp32 with a rounding of its own; no weights: rows as they are.
+struct WeightedRows {
+  std::span<const void* const> rows;
+  std::span<const float> weights;  // [rows] or empty
+};
+/// out[i] = weights[0] * rows[0][i] + weights[1] * rows[1][i] + ..., otherwise as reduce_rows().
+void reduce_weighted_rows(ElementType element, void* out, const WeightedRows& terms,
+                          std::size_t element_count, StoreHint hint);
+
+/// The same, one element after the other: what both are tested against.
 void reduce_rows_scalar(ElementType element, void* out, std::span<const void* const> rows,
                         std::size_t element_count);
+void reduce_weighted_rows_scalar(ElementType element, void* out, const WeightedRows& terms,
+                                 std::size_t element_count);
 
 /// Asks for the first lines of rows that will be reduced next.
 void prefetch_rows(std::span<const void* const> rows, std::size_t row_bytes);

@@ -26,6 +26,9 @@ using Sizes = std::vector<std::size_t>;
 struct Rows {
   std::vector<std::vector<std::uint8_t>> memory;
   std::vector<const void*> pointers;
+  std::vector<float> weights;  // empty: rows as they are
+
+  [[nodiscard]] WeightedRows terms() const { return {pointers, weights}; }
 };
 
 Rows make_rows(ElementType element, std::size_t row_count, std::size_t element_count,
@@ -42,6 +45,9 @@ Rows make_rows(ElementType element, std::size_t row_count, std::size_t element_c
       if (element == ElementType::kBf16) {
         const Bf16 narrow = to_bf16(value);
         std::memcpy(place, &narrow, sizeof(narrow));
+      } else if (element == ElementType::kFp16) {
+        const Fp16 narrow = to_fp16(value);
+        std::memcpy(place, &narrow, sizeof(narrow));
       } else {
         std::memcpy(place, &value, sizeof(value));
       }
@@ -54,14 +60,22 @@ Rows make_rows(ElementType element, std::size_t row_count, std::size_t element_c
   return rows;
 }
 
-/// reduce_rows into memory at `offset`, compared with reduce_rows_scalar to the bit.
+Rows with_weights(Rows rows, std::uint32_t seed) {
+  std::mt19937 random(seed);
+  for (std::size_t row = 0; row < rows.pointers.size(); ++row) {
+    rows.weights.push_back(static_cast<float>(random()) / 3e9F - 0.3F);
+  }
+  return rows;
+}
+
+/// Rows reduced into memory at `offset`, compared with reduce_rows_scalar to the bit.
 void expect_same_as_scalar(ElementType element, const Rows& rows, std::size_t element_count,
                            std::size_t offset, StoreHint hint) {
   const std::size_t size = element_count * element_bytes(element);
   std::vector<std::uint8_t> expected(size);
-  reduce_rows_scalar(element, expected.data(), rows.pointers, element_count);
+  reduce_weighted_rows_scalar(element, expected.data(), rows.terms(), element_count);
   std::vector<std::uint8_t> memory(offset + size + 64, kUntouched);
-  reduce_rows(element, memory.data() + offset, rows.pointers, element_count, hint);
+  reduce_weighted_rows(element, memory.data() + offset, rows.terms(), element_count, hint);
   store_fence();
   ASSERT_EQ(size == 0 ? 0 : std::memcmp(memory.data() + offset, expected.data(), size), 0)
       << rows.pointers.size() << " rows of " << element_count << " at " << offset;
@@ -75,12 +89,14 @@ void expect_same_as_scalar(ElementType element, const Rows& rows, std::size_t el
 TEST(ReduceRows, EveryInstructionSetGivesTheBitsOfTheScalarSum) {
   for_each_target([] {
     std::uint32_t seed = 1;
-    for (const ElementType element : {ElementType::kBf16, ElementType::kFp32}) {
+    for (const ElementType element : {ElementType::kBf16, ElementType::kFp32, ElementType::kFp16}) {
       for (const std::size_t row_count : Sizes{0, 1, 2, 3, 7, 8, 9, 128}) {
         for (const std::size_t element_count : Sizes{0, 1, 5, 31, 64, 129, 1003, 2048}) {
           const Rows rows = make_rows(element, row_count, element_count, ++seed);
           for (const StoreHint hint : {StoreHint::kKeep, StoreHint::kStream}) {
             expect_same_as_scalar(element, rows, element_count, seed % 67, hint);
+            expect_same_as_scalar(element, with_weights(rows, seed), element_count, seed % 67,
+                                  hint);
           }
         }
       }
@@ -173,6 +189,37 @@ TEST(ReduceRows, TheOutputMayBeOneOfTheRows) {
   EXPECT_EQ(first, std::vector<float>(100, 3.0F));
 }
 
+TEST(ReduceRows, AProductIsRoundedBeforeItIsAdded) {
+  // (1 + 2^-23)^2 needs 46 bits; fused with the addition of its negative rounding it would leave
+  // 2^-46.
+  const float above_one = 1.0F + 0x1p-23F;
+  const std::vector<float> minus_square(70, -(above_one * above_one));
+  const std::vector<float> factor(70, above_one);
+  const std::vector<const void*> rows = {minus_square.data(), factor.data()};
+  const std::vector<float> weights = {1.0F, above_one};
+  for_each_target([&] {
+    std::vector<float> out(70, 7.0F);
+    reduce_weighted_rows(ElementType::kFp32, out.data(), {rows, weights}, out.size(),
+                         StoreHint::kKeep);
+    EXPECT_EQ(out, std::vector<float>(70, 0.0F));
+  });
+}
+
+TEST(ReduceRows, Fp16RoundsOnceAndOverflowsToInfinity) {
+  const auto sum = [](float first, float second, float third) {
+    const std::vector<std::vector<Fp16>> rows = {std::vector<Fp16>(40, to_fp16(first)),
+                                                 std::vector<Fp16>(40, to_fp16(second)),
+                                                 std::vector<Fp16>(40, to_fp16(third))};
+    const std::vector<const void*> pointers = {rows[0].data(), rows[1].data(), rows[2].data()};
+    std::vector<Fp16> out(40);
+    reduce_rows(ElementType::kFp16, out.data(), pointers, out.size(), StoreHint::kKeep);
+    return out;
+  };
+  // In fp16 steps 2048 + 1 is 2048 again.
+  EXPECT_EQ(sum(2048, 1, 1), std::vector<Fp16>(40, to_fp16(2050)));
+  EXPECT_EQ(sum(65504, 65504, 1), std::vector<Fp16>(40, Fp16{0x7c00}));
+}
+
 TEST(ReduceRows, PrefetchingAnyRowIsHarmless) {
   const std::vector<std::uint8_t> row(10);
   const std::vector<const void*> rows = {row.data(), row.data()};
@@ -182,7 +229,10 @@ TEST(ReduceRows, PrefetchingAnyRowIsHarmless) {
 
 TEST(ReduceRowsDeathTest, BytesHaveNoSum) {
   std::uint8_t out = 0;
-  EXPECT_DEATH(reduce_rows(ElementType::kBytes, &out, {}, 1, StoreHint::kKeep), "has no sum");
+  for (const ElementType element :
+       {ElementType::kBytes, ElementType::kInt8, ElementType::kFp8E4m3}) {
+    EXPECT_DEATH(reduce_rows(element, &out, {}, 1, StoreHint::kKeep), "has no sum");
+  }
 }
 
 }  // namespace

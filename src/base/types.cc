@@ -13,6 +13,12 @@ std::string_view to_string(ElementType element) {
       return "fp32";
     case ElementType::kBytes:
       return "bytes";
+    case ElementType::kFp16:
+      return "fp16";
+    case ElementType::kFp8E4m3:
+      return "fp8_e4m3";
+    case ElementType::kInt8:
+      return "int8";
   }
   return "unknown";
 }
@@ -35,6 +41,30 @@ std::string_view to_string(Mode mode) {
       return "throughput";
     case Mode::kLatency:
       return "latency";
+    case Mode::kRacing:
+      return "racing";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(CombinePath path) {
+  switch (path) {
+    case CombinePath::kAuto:
+      return "auto";
+    case CombinePath::kPull:
+      return "pull";
+    case CombinePath::kPush:
+      return "push";
+  }
+  return "unknown";
+}
+
+std::string_view to_string(ReductionPlan plan) {
+  switch (plan) {
+    case ReductionPlan::kSingle:
+      return "single";
+    case ReductionPlan::kDeepEp:
+      return "deepep";
   }
   return "unknown";
 }
