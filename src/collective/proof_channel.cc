@@ -35,6 +35,10 @@ ProofChannel::ProofChannel(fabric::Fabric& fabric, fabric::Window& window, std::
   const auto word_count =
       static_cast<std::size_t>(fabric.size()) * static_cast<std::size_t>(protocol_->word_count());
   pending_.reserve(static_cast<std::size_t>(fabric.size()));
+  put_counts_.resize(static_cast<std::size_t>(fabric.size()));
+  for (int peer = 0; peer < fabric.size(); ++peer) {
+    queues_.push_back(&fabric.queue(RankId{peer}, 0));
+  }
   last_seen_.resize(word_count);
   is_seen_.resize(word_count);
 }
@@ -63,10 +67,30 @@ void ProofChannel::open_round() {
   const protocol::Actions actions =
       protocol_->step({.kind = EventKind::kRoundOpened, .epoch = epoch_});
   CROSSDOCK_CHECK(actions.empty());
+  notify_word_ = protocol_->notify_word();
+  if (notify_word_ >= 0) {
+    std::fill(put_counts_.begin(), put_counts_.end(), std::uint64_t{0});
+  }
+}
+
+void ProofChannel::post_put(RankId peer, std::uint64_t offset, std::span<const std::byte> from,
+                            StoreHint hint) {
+  const fabric::RemoteAddress to{&window_, offset};
+  fabric::Queue& queue = *queues_[static_cast<std::size_t>(peer.value)];
+  if (notify_word_ < 0 || peer == fabric_.rank()) {
+    queue.post_put(to, from, fabric::Order::kRelaxed, hint);
+    return;
+  }
+  const fabric::RemoteAddress event{&window_, word_offset(fabric_.rank().value, notify_word_)};
+  queue.post_put_notify(to, from, hint, event, 1);
+  ++put_counts_[static_cast<std::size_t>(peer.value)];
 }
 
 Status ProofChannel::take(EventKind kind, RankId peer) {
-  return carry_out(protocol_->step({.kind = kind, .epoch = epoch_, .peer = peer}));
+  return carry_out(protocol_->step({.kind = kind,
+                                    .epoch = epoch_,
+                                    .peer = peer,
+                                    .value = put_counts_[static_cast<std::size_t>(peer.value)]}));
 }
 
 Status ProofChannel::carry_out(const protocol::Actions& actions) {
@@ -162,6 +186,18 @@ void ProofChannel::describe_missing(fabric::WaitFor& what) const {
       }
     }
   }
+}
+
+Status ProofChannel::wait_source(RankId source, const char* phase, std::uint64_t round,
+                                 Deadline deadline) {
+  fabric::WaitSession session({.phase = phase, .peer = source.value, .round = round}, deadline);
+  if (recorder_.enabled()) {
+    wait_began_ = monotonic_clock().now();
+  }
+  const Status status =
+      fabric::wait(fabric_, session, [&] { return poll() || protocol_->is_proven(source); });
+  CROSSDOCK_RETURN_IF_ERROR(status);
+  return fault_;
 }
 
 Status ProofChannel::wait_round(const char* phase, std::uint64_t round, Deadline deadline) {

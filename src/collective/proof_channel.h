@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "fabric/fabric.h"
@@ -29,21 +30,21 @@ class ProofChannel {
 
   /// Opens the next round. REQUIRES: the round before is proven (or the first).
   void open_round();
+  /// Puts a part of the round's payload at `offset` of the peer's window, with what the protocol
+  /// wants of each put.
+  void post_put(RankId peer, std::uint64_t offset, std::span<const std::byte> from, StoreHint hint);
   /// Everything for `peer` was posted on all its queues.
   Status posted(RankId peer) { return take(protocol::EventKind::kPayloadPosted, peer); }
   /// Everything for every peer was posted.
   Status all_posted() { return take(protocol::EventKind::kAllPosted, RankId{}); }
   /// Never blocks; true once every source is proven.
   bool poll();
+  /// Blocks until one source is proven; others may be before.
+  Status wait_source(RankId source, const char* phase, std::uint64_t round, Deadline deadline);
   /// Blocks until every source is proven. `phase` is a literal for reports.
   Status wait_round(const char* phase, std::uint64_t round, Deadline deadline);
 
  private:
-  struct Pending {
-    int source = 0;
-    bool is_fresh = true;  // not looked at in this round yet
-  };
-
   Status take(protocol::EventKind kind, RankId peer);
   Status carry_out(const protocol::Actions& actions);
   bool look_at(int source);
@@ -58,10 +59,13 @@ class ProofChannel {
   std::unique_ptr<protocol::Protocol> protocol_;
   trace::Recorder& recorder_;
   std::uint64_t epoch_ = 0;
-  std::vector<int> pending_;              // sources not proven yet
-  std::vector<std::uint64_t> last_seen_;  // [source][word], of this round
-  std::vector<std::uint8_t> is_seen_;     // [source][word]: looked at in this round
-  Status fault_;                          // a rejected word ends the channel
+  std::vector<fabric::Queue*> queues_;     // [peer], lane 0
+  int notify_word_ = -1;                   // of the open round
+  std::vector<std::uint64_t> put_counts_;  // [peer]: puts with an event in the open round
+  std::vector<int> pending_;               // sources not proven yet
+  std::vector<std::uint64_t> last_seen_;   // [source][word], of this round
+  std::vector<std::uint8_t> is_seen_;      // [source][word]: looked at in this round
+  Status fault_;                           // a rejected word ends the channel
   Instant wait_began_{};
 };
 

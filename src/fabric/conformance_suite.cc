@@ -130,9 +130,10 @@ void notify_is_never_before_its_data(const Team& team) {
       const std::uint64_t at = 64 + round % 2 * 1024;
       const auto mine = pattern(1000, round);
       fabric.queue(other, 0).post_put_notify({window->get(), at}, mine, StoreHint::kStream,
-                                             {window->get(), round % 2 * 8}, round);
+                                             {window->get(), round % 2 * 8}, 3);
       fabric.queue(other, 0).ring_doorbell();
-      ASSERT_TRUE(wait_word(fabric, **window, round % 2 * 8, round, other.value).ok());
+      ASSERT_TRUE(
+          wait_word(fabric, **window, round % 2 * 8, (round + 1) / 2 * 3, other.value).ok());
       ASSERT_EQ(std::memcmp((*window)->local().data() + at, mine.data(), mine.size()), 0);
       ASSERT_NO_FATAL_FAILURE(flush_all(fabric));
     }

@@ -53,9 +53,10 @@ class Queue {
   virtual ~Queue() = default;
   virtual void post_put(RemoteAddress to, std::span<const std::byte> from, Order order,
                         StoreHint hint) = 0;
-  /// A put and an 8-byte event fused with it: the event is never visible before its data.
+  /// A put and an event fused with it, which adds to 8 aligned bytes at the target, indivisibly
+  /// among all events and signals: it is never visible before its data.
   virtual void post_put_notify(RemoteAddress to, std::span<const std::byte> from, StoreHint hint,
-                               RemoteAddress event, std::uint64_t value) = 0;
+                               RemoteAddress event, std::uint64_t add) = 0;
   /// Writes 8 aligned bytes indivisibly.
   virtual void post_value(RemoteAddress to, std::uint64_t value, Order order) = 0;
   /// Adds to 8 aligned bytes at the target, indivisibly among all signals.

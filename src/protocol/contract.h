@@ -32,6 +32,7 @@ struct Needs {
   fabric::QueueOrder queue_order = fabric::QueueOrder::kNone;
   bool remote_completion = false;
   bool delivered_once = false;
+  bool event_after_data = false;  // of a put and the event fused with it
 };
 
 struct Contract {

@@ -16,15 +16,16 @@
 #include "fabric/guarantees.h"
 #include "protocol/barrier.h"
 #include "protocol/contract.h"
+#include "protocol/counted.h"
 #include "protocol/tail_fence.h"
 
 namespace crossdock::protocol {
 namespace {
 
-constexpr std::array<std::string_view, 2> kNames = {"barrier", "tail_fence"};
+constexpr std::array<std::string_view, 3> kNames = {"barrier", "counted", "tail_fence"};
 
 std::array<const Contract*, kNames.size()> contracts() {
-  return {&Barrier::static_contract(), &TailFence::static_contract()};
+  return {&Barrier::static_contract(), &Counted::static_contract(), &TailFence::static_contract()};
 }
 
 std::string_view to_string(fabric::QueueOrder order) {
@@ -55,6 +56,9 @@ std::vector<std::string> find_lacks(const Needs& needs, const fabric::Guarantees
   if (needs.delivered_once && !has.delivered_once) {
     lacks.emplace_back("delivery once (the fabric may repeat operations)");
   }
+  if (needs.event_after_data && !has.event_after_data) {
+    lacks.emplace_back("events behind their data (the fabric may show a notify early)");
+  }
   return lacks;
 }
 
@@ -82,6 +86,9 @@ Result<std::unique_ptr<Protocol>> make_protocol(std::string_view name, const Tea
   }
   if (name == Barrier::static_contract().name) {
     return std::unique_ptr<Protocol>(std::make_unique<Barrier>(team));
+  }
+  if (name == Counted::static_contract().name) {
+    return std::unique_ptr<Protocol>(std::make_unique<Counted>(team));
   }
   if (name == TailFence::static_contract().name) {
     return std::unique_ptr<Protocol>(std::make_unique<TailFence>(team));

@@ -32,7 +32,8 @@ struct Team {
 
 enum class EventKind : std::uint8_t {
   kRoundOpened,    // epoch: a new round begins; all earlier rounds are proven
-  kPayloadPosted,  // peer: everything for this peer was posted on all its queues
+  kPayloadPosted,  // peer, value: everything for this peer was posted on all its queues, `value`
+                   // puts with a fused event among it (see notify_word)
   kAllPosted,      // everything for every peer was posted
   kWordObserved,   // peer, word, value: a word of that source's block was read (acquire)
 };
@@ -103,12 +104,15 @@ class Protocol {
   [[nodiscard]] virtual bool is_proven(RankId source) const = 0;
   /// Also true before the first round.
   [[nodiscard]] virtual bool is_round_proven() const = 0;
+  /// The word of my block at a peer to which every put of the open round adds one, by an event
+  /// fused with it; -1: puts carry no event.
+  [[nodiscard]] virtual int notify_word() const { return -1; }
   /// The value awaits() waits for, for reports.
   [[nodiscard]] virtual std::uint64_t expected_value(RankId source, int word) const = 0;
 };
 
-/// "barrier" | "tail_fence"; unknown names are refused with the list of known ones. The first round
-/// may have any epoch but 0; all ranks start with the same one.
+/// "barrier" | "counted" | "tail_fence"; unknown names are refused with the list of known ones. The
+/// first round may have any epoch but 0; all ranks start with the same one.
 Result<std::unique_ptr<Protocol>> make_protocol(std::string_view name, const Team& team);
 std::span<const std::string_view> protocol_names();
 /// Not ok when the fabric lacks something the contract needs: lists what, and which would fit.

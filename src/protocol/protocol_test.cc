@@ -33,7 +33,7 @@ std::string refusal(std::string_view name, const Team& team) {
 }
 
 TEST(MakeProtocol, EveryNameMakesTheProtocolOfThatName) {
-  EXPECT_THAT(protocol_names(), ::testing::ElementsAre("barrier", "tail_fence"));
+  EXPECT_THAT(protocol_names(), ::testing::ElementsAre("barrier", "counted", "tail_fence"));
   for (const std::string_view name : protocol_names()) {
     EXPECT_EQ(make(name)->contract().name, name);
   }
@@ -41,7 +41,7 @@ TEST(MakeProtocol, EveryNameMakesTheProtocolOfThatName) {
 
 TEST(MakeProtocol, UnknownNameIsRefusedWithTheKnownOnes) {
   const std::string message = refusal("tail-fence", {RankId{0}, 2, 1});
-  EXPECT_EQ(message, "unknown protocol 'tail-fence'; allowed: barrier, tail_fence");
+  EXPECT_EQ(message, "unknown protocol 'tail-fence'; allowed: barrier, counted, tail_fence");
 }
 
 TEST(MakeProtocol, TeamsOutsideTheDomainAreRefusedWithTheValue) {
@@ -59,7 +59,7 @@ TEST(CheckFit, FabricWithAllGuaranteesFitsEveryProtocol) {
   }
 }
 
-TEST(CheckFit, UnorderedQueuesLeaveTheBarrier) {
+TEST(CheckFit, UnorderedQueuesLeaveBarrierAndCounted) {
   fabric::Guarantees guarantees;
   guarantees.queue_order = fabric::QueueOrder::kNone;
   EXPECT_TRUE(check_fit(make("barrier")->contract(), guarantees).ok());
@@ -67,16 +67,24 @@ TEST(CheckFit, UnorderedQueuesLeaveTheBarrier) {
   EXPECT_EQ(status.kind(), StatusKind::kUnsupported);
   EXPECT_EQ(status.message(),
             "protocol 'tail_fence' needs queue order strong-only (the fabric has none); "
-            "would fit: barrier");
+            "would fit: barrier, counted");
 }
 
-TEST(CheckFit, LocalFlushLeavesTheTailFence) {
+TEST(CheckFit, LocalFlushLeavesCountedAndTailFence) {
   fabric::Guarantees guarantees;
   guarantees.remote_completion = false;
   EXPECT_TRUE(check_fit(make("tail_fence")->contract(), guarantees).ok());
   const Status status = check_fit(make("barrier")->contract(), guarantees);
   EXPECT_THAT(std::string(status.message()), HasSubstr("remote completion"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("would fit: tail_fence"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("would fit: counted, tail_fence"));
+}
+
+TEST(CheckFit, EarlyEventsLeaveAllButCounted) {
+  fabric::Guarantees guarantees;
+  guarantees.event_after_data = false;
+  const Status status = check_fit(make("counted")->contract(), guarantees);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("events behind their data"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("would fit: barrier, tail_fence"));
 }
 
 TEST(CheckFit, EveryLackIsNamedAlsoWhenNothingFits) {

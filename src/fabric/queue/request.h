@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One work request, as it lies in a send ring: what an operation of the seam's Queue becomes when
 // somebody else carries it out later. A notify is two requests of one reservation: its put, and a
-// strong value behind it.
+// strong signal behind it.
 #pragma once
 
 #include <cstddef>

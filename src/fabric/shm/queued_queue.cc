@@ -23,7 +23,7 @@ void QueuedQueue::post_put(RemoteAddress to, std::span<const std::byte> from, Or
 
 // Neighbours in one ring: the value is strong, so the data is performed before it.
 void QueuedQueue::post_put_notify(RemoteAddress to, std::span<const std::byte> from, StoreHint hint,
-                                  RemoteAddress event, std::uint64_t value) {
+                                  RemoteAddress event, std::uint64_t add) {
   if (const auto taken = reserve(2)) {
     put_at(taken->begin, {.to = to,
                           .from = from.data(),
@@ -32,7 +32,7 @@ void QueuedQueue::post_put_notify(RemoteAddress to, std::span<const std::byte> f
                           .order = Order::kRelaxed,
                           .hint = hint});
     put_at(taken->begin + 1,
-           {.to = event, .value = value, .kind = RequestKind::kValue, .order = Order::kStrong});
+           {.to = event, .value = add, .kind = RequestKind::kSignal, .order = Order::kStrong});
   }
 }
 

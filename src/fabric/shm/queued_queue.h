@@ -23,7 +23,7 @@ class QueuedQueue final : public Queue {
   void post_put(RemoteAddress to, std::span<const std::byte> from, Order order,
                 StoreHint hint) override;
   void post_put_notify(RemoteAddress to, std::span<const std::byte> from, StoreHint hint,
-                       RemoteAddress event, std::uint64_t value) override;
+                       RemoteAddress event, std::uint64_t add) override;
   void post_value(RemoteAddress to, std::uint64_t value, Order order) override;
   void post_signal(RemoteAddress to, std::uint64_t add, Order order) override;
   void fence() override;

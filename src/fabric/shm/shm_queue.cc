@@ -39,9 +39,9 @@ void ShmQueue::post_put(RemoteAddress to, std::span<const std::byte> from, Order
 }
 
 void ShmQueue::post_put_notify(RemoteAddress to, std::span<const std::byte> from, StoreHint hint,
-                               RemoteAddress event, std::uint64_t value) {
+                               RemoteAddress event, std::uint64_t add) {
   post_put(to, from, Order::kRelaxed, hint);
-  post_value(event, value, Order::kStrong);
+  post_signal(event, add, Order::kStrong);
 }
 
 void ShmQueue::post_value(RemoteAddress to, std::uint64_t value, Order order) {

@@ -3,13 +3,17 @@
 // says which of the five answers it falsifies.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "crossdock/types.h"
 #include "fabric/fabric.h"
 #include "protocol/barrier.h"
+#include "protocol/counted.h"
 #include "protocol/protocol.h"
 #include "protocol/tail_fence.h"
 #include "protocol/testing/order_explorer.h"
@@ -154,6 +158,118 @@ class SingleHalf final : public TailMutant {
     Action mapped = action;
     mapped.word %= team_.lane_count;
     changed.add(mapped);
+  }
+};
+
+class CountedMutant : public Mutant {
+ public:
+  explicit CountedMutant(const Team& team) : Mutant(std::make_unique<Counted>(team), team) {}
+  [[nodiscard]] int notify_word() const override { return inner_->notify_word(); }
+
+ protected:
+  static constexpr std::uint64_t kPutsMask = 0xffff'ffff;  // of a number: puts + 1
+  [[nodiscard]] static bool is_number(const Action& action) {
+    return action.kind == ActionKind::kPostValue;
+  }
+};
+
+/// What makes payload visible: events are signals of their own, which may overtake the puts.
+class EventApartFromItsPut final : public CountedMutant {
+ public:
+  using CountedMutant::CountedMutant;
+  [[nodiscard]] int notify_word() const override { return -1; }
+
+ private:
+  void change(const Action& action, Actions& changed) override {
+    changed.add(action);
+    if (is_number(action) && (action.value & kPutsMask) > 1) {
+      changed.add({.kind = ActionKind::kPostSignal,
+                   .peer = action.peer,
+                   .word = inner_->notify_word(),
+                   .value = (action.value & kPutsMask) - 1});
+    }
+  }
+};
+
+/// What makes payload visible: the number is one too small, so the last put is not waited for.
+class OnePutTooFew final : public CountedMutant {
+ public:
+  using CountedMutant::CountedMutant;
+
+ private:
+  void change(const Action& action, Actions& changed) override {
+    Action fewer = action;
+    fewer.value -= is_number(action) && (action.value & kPutsMask) > 1 ? 1 : 0;
+    changed.add(fewer);
+  }
+};
+
+/// What tells rounds apart: a number is taken for this round's whatever its epoch.
+class NumberWithoutEpoch final : public CountedMutant {
+ public:
+  using CountedMutant::CountedMutant;
+  [[nodiscard]] Actions step(const Event& event) override {
+    Event mapped = event;
+    if (event.kind == EventKind::kWordObserved && event.word < 2 && event.value != 0) {
+      const std::uint64_t epoch = inner_->expected_value(event.peer, event.word) & ~kPutsMask;
+      mapped.value = epoch | (event.value & kPutsMask);
+    }
+    return CountedMutant::step(mapped);
+  }
+};
+
+/// Who frees the slot: one counter, so an early event of the next round stands in for a late one.
+class OneCounterForBothHalves final : public CountedMutant {
+ public:
+  explicit OneCounterForBothHalves(const Team& team)
+      : CountedMutant(team),
+        numbers_(static_cast<std::size_t>(team.rank_count)),
+        totals_(numbers_.size()) {}
+  [[nodiscard]] int notify_word() const override { return kCounter; }
+  [[nodiscard]] Actions step(const Event& event) override {
+    Event mapped = event;
+    if (event.kind == EventKind::kWordObserved) {
+      std::uint64_t& number = numbers_[static_cast<std::size_t>(event.peer.value)];
+      if (event.word == kCounter) {
+        const std::uint64_t counted =
+            event.value - totals_[static_cast<std::size_t>(event.peer.value)];
+        mapped.word = inner_->notify_word();
+        mapped.value =
+            inner_->expected_value(event.peer, mapped.word) - number + std::min(counted, number);
+      } else if (event.value != 0) {
+        number = (event.value & kPutsMask) - 1;
+      }
+    }
+    const Actions actions = CountedMutant::step(mapped);
+    for (const Action& action : actions) {
+      if (action.kind == ActionKind::kSourceProven && action.peer != team_.self) {
+        const auto source = static_cast<std::size_t>(action.peer.value);
+        totals_[source] += numbers_[source];
+      }
+    }
+    return actions;
+  }
+  [[nodiscard]] bool awaits(RankId source, int word) const override {
+    return word <= kCounter &&
+           inner_->awaits(source, word == kCounter ? inner_->notify_word() : word);
+  }
+
+ private:
+  static constexpr int kCounter = 2;
+  std::vector<std::uint64_t> numbers_;  // [source], of the open round
+  std::vector<std::uint64_t> totals_;   // [source], of the rounds before
+};
+
+/// Liveness and who frees the slot: ranks without puts say nothing.
+class NoNumberWithoutPuts final : public CountedMutant {
+ public:
+  using CountedMutant::CountedMutant;
+
+ private:
+  void change(const Action& action, Actions& changed) override {
+    if (!is_number(action) || (action.value & kPutsMask) != 1) {
+      changed.add(action);
+    }
   }
 };
 

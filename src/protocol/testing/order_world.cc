@@ -178,8 +178,8 @@ void World::advance(int rank) {
   } else if (state.posted_count + 1 < scenario_.rank_count) {
     ++state.posted_count;
     const int target = (rank + state.posted_count) % scenario_.rank_count;
-    post_payload(rank, target);
-    feed(rank, {.kind = EventKind::kPayloadPosted, .peer = RankId{target}});
+    const std::uint64_t put_count = post_payload(rank, target);
+    feed(rank, {.kind = EventKind::kPayloadPosted, .peer = RankId{target}, .value = put_count});
   } else {
     state.all_posted = true;
     feed(rank, {.kind = EventKind::kAllPosted});
@@ -199,14 +199,19 @@ void World::open_round(int rank) {
   feed(rank, {.kind = EventKind::kRoundOpened, .epoch = epoch_of(state.round)});
 }
 
-void World::post_payload(int rank, int target) {
-  const int round = ranks_[static_cast<std::size_t>(rank)].round;
+std::uint64_t World::post_payload(int rank, int target) {
+  const Rank& state = ranks_[static_cast<std::size_t>(rank)];
+  const int round = state.round;
+  std::uint64_t put_count = 0;
   for (int lane = 0; lane < scenario_.lane_count; ++lane) {
     auto& queue = queues_[static_cast<std::size_t>(queue_index(rank, target, lane))];
     for (int unit = 0; unit < unit_count(round, rank, lane); ++unit) {
-      queue.push_back({OperationKind::kPut, fabric::Order::kRelaxed, round, unit, 0});
+      queue.push_back({OperationKind::kPut, fabric::Order::kRelaxed, round, unit, 0,
+                       state.protocol->notify_word()});
+      ++put_count;
     }
   }
+  return put_count;
 }
 
 void World::poll(int rank, int source, int word) {
@@ -231,7 +236,11 @@ void World::deliver(int queue, int operation) {
   switch (performed.kind) {
     case OperationKind::kPut:
       rows_[row_index(target, source, performed.round, lane, performed.place)] = performed.round;
-      return;
+      if (performed.notify_word < 0) {
+        return;
+      }
+      ++words_[word_index(target, source, performed.notify_word)];  // Fused: never seen apart.
+      break;
     case OperationKind::kValue:
       words_[word_index(target, source, performed.place)] = performed.value;
       break;

@@ -58,9 +58,10 @@ class World {
   struct Operation {
     OperationKind kind;
     fabric::Order order;
-    int round;            // of the poster
-    int place;            // unit of a put, else word
-    std::uint64_t value;  // of a value or signal
+    int round;             // of the poster
+    int place;             // unit of a put, else word
+    std::uint64_t value;   // of a value or signal
+    int notify_word = -1;  // of a put: what its event adds one to
   };
   struct Polled {
     int round = -1;
@@ -88,7 +89,7 @@ class World {
 
   void advance(int rank);
   void open_round(int rank);
-  void post_payload(int rank, int target);
+  std::uint64_t post_payload(int rank, int target);  // returns how many puts
   void poll(int rank, int source, int word);
   void deliver(int queue, int operation);
   void feed(int rank, const Event& event);
