@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random shapes and routings against the slow reference, bit for bit. Each case draws one mode,
-// protocol, schedule, layout and element type; a fifth of the cases run as processes. The same
-// cases go over the direct and the queued way. TEST_CASES and TEST_SEED choose how many and which.
+// protocol, schedule, layout, element type and so on; a fifth of the cases run as processes. The
+// same cases go over the direct and the queued way. TEST_CASES and TEST_SEED choose how many and
+// which.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -11,6 +13,7 @@
 
 #include "communicator/access.h"
 #include "tests/support/exchange_case.h"
+#include "tests/support/payload.h"
 #include "tests/support/rank_runner.h"
 
 namespace crossdock::testing {
@@ -67,6 +70,19 @@ TEST_P(ExchangeProperty, RandomRoundsAreBitExact) {
       ++reached[std::string(to_string(drawn.dispatch.mode))];
       ++reached[std::string(to_string(drawn.dispatch.layout))];
       ++reached[std::string(to_string(drawn.buffer.element))];
+      ++reached[fmt::format("outputs {}", to_string(output_element(drawn)))];
+      ++reached[std::string(to_string(drawn.combine.plan))];
+      ++reached[fmt::format("{} biases", drawn.bias_count)];
+      ++reached[drawn.with_gate_weights ? "gate weights" : "no gate weights"];
+      ++reached[drawn.combine.topk_weights == TopkWeights::kGather ? "gather" : "no gather"];
+      ++reached[drawn.buffer.scale_bytes > 0 ? "scales" : "no scales"];
+      const bool is_push = drawn.buffer.combine_path == CombinePath::kPush &&
+                           drawn.combine.path != CombinePath::kPull;
+      ++reached[drawn.dispatch.arrival == Arrival::kStreamed ? "streamed" : "complete"];
+      ++reached[drawn.dispatch.row_count == RowCount::kWorstCase ? "worst case" : "exact"];
+      ++reached[drawn.buffer.threads > 1 ? "several threads" : "one thread"];
+      ++reached[is_push ? "push" : "pull"];
+      ++reached[drawn.repeats ? "repeats" : "once"];
       ++reached[drawn.protocol];
       ++reached[drawn.schedule];
       ++reached[options.kind == RankKind::kProcesses ? "processes" : "threads"];
@@ -74,9 +90,25 @@ TEST_P(ExchangeProperty, RandomRoundsAreBitExact) {
     run_batch(seed + done, kBatch, rank_count, options);
   }
   // A sweep that never drew a branch proves nothing about it.
-  for (const char* name :
-       {"auto", "throughput", "latency", "plain", "expanded", "bf16", "fp32", "bytes", "tail_fence",
-        "barrier", "direct", "rotation", "processes", "threads"}) {
+  for (const char* name : {"auto",         "throughput",
+                           "latency",      "plain",
+                           "expanded",     "bf16",
+                           "fp32",         "bytes",
+                           "fp16",         "fp8_e4m3",
+                           "int8",         "outputs bf16",
+                           "outputs fp32", "outputs fp16",
+                           "single",       "deepep",
+                           "0 biases",     "1 biases",
+                           "2 biases",     "gate weights",
+                           "gather",       "scales",
+                           "no scales",    "tail_fence",
+                           "counted",      "several threads",
+                           "one thread",   "racing",
+                           "streamed",     "worst case",
+                           "push",         "pull",
+                           "repeats",      "barrier",
+                           "direct",       "rotation",
+                           "processes",    "threads"}) {
     EXPECT_GT(reached[name], 0) << name << " was never drawn";
     std::cout << name << ": " << reached[name] << " cases\n";
   }

@@ -7,6 +7,7 @@
 
 #include "base/status_macros.h"
 #include "ep/engine.h"
+#include "protocol/protocol.h"
 
 namespace crossdock::ep {
 
@@ -25,20 +26,29 @@ void Engine::write_announcement(const Call& call, const Status& own) {
     std::memcpy(announcement_.data() + sizeof head, words.data(), head.text_bytes);
   }
   std::memcpy(announcement_.data(), &head, sizeof head);
-  std::byte* counts = announcement_.data() + sizeof head + kRefusalTextBytes;
-  std::memcpy(counts, expert_rows_.data(), expert_rows_.size() * sizeof(std::uint32_t));
-  std::memcpy(counts + expert_rows_.size() * sizeof(std::uint32_t), rank_tokens_.data(),
-              rank_tokens_.size() * sizeof(std::uint32_t));
+}
+
+// Counts travel only where they are not known: not in latency mode, not along a plan.
+bool Engine::announces_counts(const Call& call) {
+  return call.options.operation == static_cast<std::uint8_t>(OperationCode::kDispatch) &&
+         call.options.mode == static_cast<std::uint8_t>(Mode::kThroughput) &&
+         call.options.repeated == 0;
+}
+
+void Engine::write_counts(const Round& round) {
+  std::byte* counts = announcement_.data() + sizeof(AnnouncementHead) + kRefusalTextBytes;
+  const std::span experts = std::as_bytes(std::span(round.expert_rows));
+  const std::span ranks = std::as_bytes(std::span(round.rank_tokens));
+  std::memcpy(counts, experts.data(), experts.size());
+  std::memcpy(counts + experts.size(), ranks.data(), ranks.size());
 }
 
 Status Engine::announce(Call& call, const Status& own) {
   const trace::Span span(recorder_, trace::kAnnounce, call.operation, call.round);
   write_announcement(call, own);
-  const bool with_counts =
-      call.options.operation == static_cast<std::uint32_t>(OperationCode::kDispatch) &&
-      call.options.mode == static_cast<std::uint8_t>(Mode::kThroughput);
   std::size_t size = sizeof(AnnouncementHead);
-  if (with_counts && own.ok()) {
+  if (own.ok() && announces_counts(call)) {
+    write_counts(*call.slot_round);
     size = announcement_.size();
   } else if (!own.ok()) {
     size += kRefusalTextBytes;
@@ -94,6 +104,22 @@ Status Engine::reconcile(Call& call, const Status& own) {
   return mismatch;
 }
 
+// What was written before the announcements is covered by them when they are closed by the data
+// protocol; otherwise that protocol says so once more, in a round without payload.
+Status Engine::prove_announced(const Call& call, const trace::Stage& stage, const char* phase) {
+  if (protocol::protocol_names()[call.options.protocol] == kAnnounceProtocol) {
+    return {};
+  }
+  const trace::Span span(recorder_, stage, call.operation, call.round);
+  collective::ProofChannel& proof = *row_proofs_[call.options.protocol];
+  proof.open_round();
+  for (int step = 1; step < rank_count_; ++step) {
+    CROSSDOCK_RETURN_IF_ERROR(proof.posted(RankId{(rank_ + step) % rank_count_}));
+  }
+  CROSSDOCK_RETURN_IF_ERROR(proof.all_posted());
+  return proof.wait_round(phase, call.round, call.deadline);
+}
+
 // Ranks with tokens must all bring weights or none may.
 Status Engine::merge_weights(Weights theirs, int source, Call& call) {
   if (theirs == Weights::kAny || theirs == call.weights) {
@@ -130,14 +156,14 @@ routing::CountMatrix Engine::expert_matrix() const {
   const std::uint64_t place =
       layout_.announcement(announce_->epoch(), 0) + sizeof(AnnouncementHead) + kRefusalTextBytes;
   return {local_array<const std::uint32_t>(place),
-          layout_.announcement_bytes / sizeof(std::uint32_t), rank_tokens_.size(),
-          expert_rows_.size()};
+          layout_.announcement_bytes / sizeof(std::uint32_t), static_cast<std::size_t>(rank_count_),
+          owner_of_.size()};
 }
 
 routing::CountMatrix Engine::token_matrix() const {
   routing::CountMatrix matrix = expert_matrix();
-  matrix.first += expert_rows_.size();
-  matrix.column_count = rank_tokens_.size();
+  matrix.first += owner_of_.size();
+  matrix.column_count = static_cast<std::size_t>(rank_count_);
   return matrix;
 }
 

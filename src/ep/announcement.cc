@@ -19,7 +19,7 @@ struct Field {
   std::string peer;
 };
 
-std::string operation_name(std::uint32_t code) {
+std::string operation_name(std::uint8_t code) {
   switch (static_cast<OperationCode>(code)) {
     case OperationCode::kDispatch:
       return "dispatch";
@@ -34,12 +34,18 @@ std::string name_at(std::span<const std::string_view> names, std::size_t index) 
 }
 
 // The fields in the order in which a difference is most telling.
-std::array<Field, 9> fields_of(const CollectiveOptions& own, const CollectiveOptions& peer) {
+std::array<Field, 15> fields_of(const CollectiveOptions& own, const CollectiveOptions& peer) {
   const auto layout = [](std::uint8_t value) {
     return std::string(to_string(static_cast<RowLayout>(value)));
   };
   const auto mode = [](std::uint8_t value) {
     return std::string(to_string(static_cast<Mode>(value)));
+  };
+  const auto plan = [](std::uint8_t value) {
+    return std::string(to_string(static_cast<ReductionPlan>(value)));
+  };
+  const auto path = [](std::uint8_t value) {
+    return std::string(to_string(static_cast<CombinePath>(value)));
   };
   const auto number = [](auto value) { return fmt::format("{}", value); };
   const auto protocol = [](std::uint8_t value) {
@@ -56,7 +62,13 @@ std::array<Field, 9> fields_of(const CollectiveOptions& own, const CollectiveOpt
            {"schedule", schedule(own.schedule), schedule(peer.schedule)},
            {"expert_alignment", number(own.expert_alignment), number(peer.expert_alignment)},
            {"max_tokens_per_rank", number(own.max_tokens), number(peer.max_tokens)},
-           {"padding", number(own.padding), number(peer.padding)}}};
+           {"padding", number(own.padding), number(peer.padding)},
+           {"round of the plan", number(own.repeated), number(peer.repeated)},
+           {"plan", plan(own.plan), plan(peer.plan)},
+           {"path", path(own.path), path(peer.path)},
+           {"row_count", number(own.row_count), number(peer.row_count)},
+           {"arrival", number(own.arrival), number(peer.arrival)},
+           {"topk_weights of combine", number(own.topk_weights), number(peer.topk_weights)}}};
 }
 
 }  // namespace

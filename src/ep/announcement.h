@@ -17,20 +17,25 @@ namespace crossdock::ep {
 /// protocol still hear each other.
 inline constexpr std::string_view kAnnounceProtocol = "tail_fence";
 
-enum class OperationCode : std::uint32_t { kDispatch = 1, kCombine = 2 };
+enum class OperationCode : std::uint8_t { kDispatch = 1, kCombine = 2 };
 
 /// Options that must be equal on all ranks in one operation; compared field by field.
 struct CollectiveOptions {
-  std::uint32_t operation = 0;  // OperationCode
+  std::uint8_t operation = 0;  // OperationCode
   std::uint8_t layout = 0;
   std::uint8_t mode = 0;
   std::uint8_t padding = 0;
-  std::uint8_t protocol = 0;  // index in protocol_names()
-  std::uint8_t schedule = 0;  // index in schedule_names()
-  std::uint8_t reserved = 0;
-  std::uint16_t reserved2 = 0;
+  std::uint8_t protocol = 0;      // index in protocol_names()
+  std::uint8_t schedule = 0;      // index in schedule_names()
+  std::uint8_t plan = 0;          // combine: ReductionPlan
+  std::uint8_t topk_weights = 0;  // combine: TopkWeights
+  std::uint32_t repeated = 0;     // dispatch along a plan: its round, 32 bits; else 0
   std::uint32_t expert_alignment = 0;
-  std::int64_t max_tokens = 0;
+  std::uint32_t max_tokens = 0;
+  std::uint8_t path = 0;       // combine: CombinePath, kPull or kPush
+  std::uint8_t row_count = 0;  // dispatch: RowCount
+  std::uint8_t arrival = 0;    // dispatch: Arrival
+  std::uint8_t reserved = 0;
   std::uint64_t round = 0;  // combine: the handle's; dispatch: the new one
   friend bool operator==(const CollectiveOptions&, const CollectiveOptions&) = default;
 };

@@ -14,7 +14,7 @@ namespace {
 AnnouncementHead head() {
   AnnouncementHead made;
   made.ordinal = 4;
-  made.options.operation = static_cast<std::uint32_t>(OperationCode::kDispatch);
+  made.options.operation = static_cast<std::uint8_t>(OperationCode::kDispatch);
   made.options.expert_alignment = 8;
   made.options.max_tokens = 128;
   made.options.round = 3;
@@ -48,6 +48,12 @@ TEST(Announcement, EveryDifferingOptionIsNamedWithBothValues) {
       {"expert_alignment", [](auto& options) { options.expert_alignment = 16; }},
       {"max_tokens_per_rank", [](auto& options) { options.max_tokens = 64; }},
       {"padding", [](auto& options) { options.padding = 1; }},
+      {"round of the plan", [](auto& options) { options.repeated = 1; }},
+      {"plan", [](auto& options) { options.plan = 1; }},
+      {"path", [](auto& options) { options.path = 2; }},
+      {"row_count", [](auto& options) { options.row_count = 1; }},
+      {"arrival", [](auto& options) { options.arrival = 1; }},
+      {"topk_weights of combine", [](auto& options) { options.topk_weights = 1; }},
   };
   for (const auto& [name, change] : changes) {
     AnnouncementHead other = head();

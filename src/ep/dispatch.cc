@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/status_macros.h"
 #include "ep/engine.h"
@@ -18,8 +17,24 @@ namespace crossdock::ep {
 Result<std::shared_ptr<Round>> Engine::dispatch(const DispatchInput& input,
                                                 const DispatchOptions& options) {
   CROSSDOCK_RETURN_IF_ERROR(usable());
+  CROSSDOCK_RETURN_IF_ERROR(finish_stream());
   Call call = begin(OperationCode::kDispatch);
   const Status own = validate_dispatch(input, options, call);
+  return carry_out(input, call, own);
+}
+
+// The same along known routes: throughput mode needs no counts, latency mode never did.
+Result<std::shared_ptr<Round>> Engine::dispatch_again(const DispatchInput& input, const Round& plan,
+                                                      const RepeatOptions& options) {
+  CROSSDOCK_RETURN_IF_ERROR(usable());
+  CROSSDOCK_RETURN_IF_ERROR(finish_stream());
+  Call call = begin(OperationCode::kDispatch);
+  const Status own = validate_repeat(input, plan, options, call);
+  return carry_out(input, call, own);
+}
+
+Result<std::shared_ptr<Round>> Engine::carry_out(const DispatchInput& input, Call& call,
+                                                 const Status& own) {
   if (own.ok()) {
     // Whoever hears this rank's announcement may write into the round's slot: its readers must be
     // done, and so must this rank's own use of it (claim_slot saw to that).
@@ -30,23 +45,37 @@ Result<std::shared_ptr<Round>> Engine::dispatch(const DispatchInput& input,
     land_rows(input, call);
   }
   CROSSDOCK_RETURN_IF_ERROR(announce(call, own));
+  const bool is_racing = call.options.mode == static_cast<std::uint8_t>(Mode::kRacing);
+  if (own.ok() && is_racing) {
+    race_rows(input, call);
+  }
   CROSSDOCK_RETURN_IF_ERROR(reconcile(call, own));
   call.slot_round->has_weights = call.weights == Weights::kGiven;
-  CROSSDOCK_RETURN_IF_ERROR(is_landing ? place_landed(call) : exchange_rows(input, call));
+  CROSSDOCK_RETURN_IF_ERROR(is_racing    ? settle_race(call)
+                            : is_landing ? place_landed(call)
+                                         : exchange_rows(input, call));
   commit(call);
+  for (std::size_t local = 0; local < input.receive_statistics.size(); ++local) {
+    input.receive_statistics[local] += call.slot_round->rows_per_expert[local];
+  }
   return call.slot_round;
 }
 
 Status Engine::exchange_rows(const DispatchInput& input, Call& call) {
-  CROSSDOCK_RETURN_IF_ERROR(locate_rows(call));
+  if (call.options.repeated == 0) {
+    CROSSDOCK_RETURN_IF_ERROR(locate_rows(call));
+  }
   collective::ProofChannel& proof = *row_proofs_[call.options.protocol];
   proof.open_round();
-  const auto row_count = std::accumulate(needed_rows_.begin(), needed_rows_.end(), std::int64_t{0});
-  post_rows(input, call, choose_hint(static_cast<std::uint64_t>(row_count)));
+  if (call.options.arrival == static_cast<std::uint8_t>(Arrival::kStreamed)) {
+    return begin_stream(input, call);
+  }
+  post_rows(input, call, choose_hint(static_cast<std::uint64_t>(call.slot_round->total_rows)));
   CROSSDOCK_RETURN_IF_ERROR(proof.all_posted());
   finish_metadata(*call.slot_round);
   zero_gaps(call);
-  const Status arrived = wait_rows(call);
+  define_suffix(*call.slot_round);
+  const Status arrived = await_rows(call);
   CROSSDOCK_RETURN_IF_ERROR(settle(call.deadline));
   return arrived;
 }
@@ -88,7 +117,9 @@ Status Engine::resolve_options(const DispatchInput& input, const DispatchOptions
   CollectiveOptions& agreed = call.options;
   agreed.layout = static_cast<std::uint8_t>(options.layout);
   agreed.padding = static_cast<std::uint8_t>(options.padding);
-  agreed.max_tokens = bound;
+  agreed.row_count = static_cast<std::uint8_t>(options.row_count);
+  agreed.arrival = static_cast<std::uint8_t>(options.arrival);
+  agreed.max_tokens = static_cast<std::uint32_t>(bound);
   agreed.expert_alignment = static_cast<std::uint32_t>(options.expert_alignment);
   if (bound < 1 || bound > options_.max_tokens_per_rank) {
     return refuse(
@@ -105,14 +136,15 @@ Status Engine::resolve_options(const DispatchInput& input, const DispatchOptions
     return refuse(fmt::format("expert_alignment is {}; allowed: 1 .. {} (max_expert_alignment)",
                               options.expert_alignment, options_.max_expert_alignment));
   }
-  CROSSDOCK_ASSIGN_OR_RETURN(
-      agreed.protocol,
-      index_of("protocol", options.protocol.empty() ? options_.protocol : options.protocol,
-               protocol::protocol_names(), "tail_fence"));
-  CROSSDOCK_ASSIGN_OR_RETURN(
-      agreed.schedule,
-      index_of("schedule", options.schedule.empty() ? options_.schedule : options.schedule,
-               schedule::schedule_names(), "direct"));
+  CROSSDOCK_RETURN_IF_ERROR(resolve_names(options.protocol, options.schedule, agreed));
+  const std::int64_t shape =
+      worst_case_shape(options_, rank_count_, options.layout, bound, options.expert_alignment);
+  if (options.row_count == RowCount::kWorstCase && shape > layout_.row_capacity) {
+    return refuse(fmt::format("worst-case rows are {} for {} tokens per rank; allowed: up to "
+                              "row_capacity, {}",
+                              shape, bound, layout_.row_capacity),
+                  StatusKind::kCapacity);
+  }
   // Latency mode learns the row counts only when the rows are there: the worst case must fit.
   const std::int64_t needed =
       worst_case_rows(options_, rank_count_, bound, options.expert_alignment);
@@ -123,9 +155,31 @@ Status Engine::resolve_options(const DispatchInput& input, const DispatchOptions
                     "row_capacity >= {} (the buffer's: {})",
                     layout_.latency_tokens, bound, needed, layout_.row_capacity));
   }
+  const bool can_race = bound <= layout_.racing_tokens && needed <= layout_.row_capacity &&
+                        options.layout == RowLayout::kExpanded;
+  if (options.mode == Mode::kRacing && !can_race) {
+    return refuse(fmt::format(
+        "racing mode needs the expanded layout (this dispatch: {}), max_tokens_per_rank "
+        "<= {} (racing_tokens; this dispatch: {}) and row_capacity >= {} (the "
+        "buffer's: {})",
+        to_string(options.layout), layout_.racing_tokens, bound, needed, layout_.row_capacity));
+  }
   const bool wants_latency = options.mode == Mode::kLatency ||
                              (options.mode == Mode::kAuto && fits && prefers_landing(bound));
-  agreed.mode = static_cast<std::uint8_t>(wants_latency ? Mode::kLatency : Mode::kThroughput);
+  agreed.mode = static_cast<std::uint8_t>(options.mode == Mode::kRacing ? Mode::kRacing
+                                          : wants_latency               ? Mode::kLatency
+                                                                        : Mode::kThroughput);
+  return {};
+}
+
+Status Engine::resolve_names(std::string_view protocol, std::string_view schedule,
+                             CollectiveOptions& agreed) const {
+  CROSSDOCK_ASSIGN_OR_RETURN(agreed.protocol,
+                             index_of("protocol", protocol.empty() ? options_.protocol : protocol,
+                                      protocol::protocol_names(), "tail_fence"));
+  CROSSDOCK_ASSIGN_OR_RETURN(agreed.schedule,
+                             index_of("schedule", schedule.empty() ? options_.schedule : schedule,
+                                      schedule::schedule_names(), "direct"));
   return {};
 }
 
@@ -162,6 +216,8 @@ Status Engine::claim_slot(Call& call) {
   round->protocol = protocol::protocol_names()[call.options.protocol];
   round->schedule = schedule::schedule_names()[call.options.schedule];
   round->expert_alignment = call.options.expert_alignment;
+  round->max_tokens = call.options.max_tokens;
+  round->shape = static_cast<RowCount>(call.options.row_count);
   round->rows_are_known = false;
   round->rows_window_offset = layout_.slots[slot].rows;
   return {};
@@ -176,18 +232,7 @@ Status Engine::normalise_ids(const DispatchInput& input, Call& call) {
     return refuse(fmt::format("topk_ids has {} ids; allowed: {} ({} tokens x top-{})",
                               input.topk_ids.size(), route_count, token_count, options_.topk));
   }
-  if (!input.topk_weights.empty() && input.topk_weights.size() != route_count) {
-    return refuse(fmt::format("topk_weights has {} weights; allowed: 0 or {} ({} tokens x top-{})",
-                              input.topk_weights.size(), route_count, token_count, options_.topk));
-  }
-  if (input.tokens == nullptr && token_count > 0) {
-    return refuse(fmt::format("tokens is null; allowed: {} rows of {} bytes", token_count,
-                              layout_.row_bytes));
-  }
-  if (token_count > 0) {
-    call.weights = input.topk_weights.empty() ? Weights::kNone : Weights::kGiven;
-    call.weights_rank = rank_;
-  }
+  CROSSDOCK_RETURN_IF_ERROR(check_input(input, call));
   round.experts.resize(route_count);
   const std::span<std::int32_t> experts(round.experts);
   CROSSDOCK_RETURN_IF_ERROR(
@@ -197,16 +242,101 @@ Status Engine::normalise_ids(const DispatchInput& input, Call& call) {
                                                          options_.topk, options_.experts, experts));
   round.owners.resize(route_count);
   routing::find_owners(experts, owner_of_, round.owners);
-  if (call.options.mode == static_cast<std::uint8_t>(Mode::kThroughput)) {
-    routing::count_routes(routes_of(round), {expert_rows_, rank_tokens_});
+  if (call.options.mode != static_cast<std::uint8_t>(Mode::kLatency)) {
+    routing::count_routes(routes_of(round), {round.expert_rows, round.rank_tokens});
   }
   round.row_of_route.assign(route_count, -1);
   return {};
 }
 
+// Everything beside the ids.
+Status Engine::check_input(const DispatchInput& input, Call& call) const {
+  const auto token_count = static_cast<std::size_t>(input.token_count);
+  const std::size_t route_count = token_count * static_cast<std::size_t>(options_.topk);
+  if (!input.topk_weights.empty() && input.topk_weights.size() != route_count) {
+    return refuse(fmt::format("topk_weights has {} weights; allowed: 0 or {} ({} tokens x top-{})",
+                              input.topk_weights.size(), route_count, token_count, options_.topk));
+  }
+  if (input.tokens == nullptr && token_count > 0) {
+    return refuse(fmt::format("tokens is null; allowed: {} rows of {} bytes", token_count,
+                              layout_.row_bytes));
+  }
+  if ((input.scales == nullptr) != (layout_.scale_bytes == 0) && token_count > 0) {
+    return refuse(layout_.scale_bytes == 0
+                      ? std::string("scales are given; allowed: null, for scale_bytes is 0")
+                      : fmt::format("scales is null; allowed: {} times {} bytes", token_count,
+                                    layout_.scale_bytes));
+  }
+  const std::size_t expert_count = next_row_.size();
+  if (!input.receive_statistics.empty() && input.receive_statistics.size() != expert_count) {
+    return refuse(
+        fmt::format("receive_statistics has {} counts; allowed: 0 or {}, one for each "
+                    "local expert",
+                    input.receive_statistics.size(), expert_count));
+  }
+  if (token_count > 0) {
+    call.weights = input.topk_weights.empty() ? Weights::kNone : Weights::kGiven;
+    call.weights_rank = rank_;
+  }
+  return {};
+}
+
+// --- along a plan --------------------------------------------------------------------------------
+
+Status Engine::validate_repeat(const DispatchInput& input, const Round& plan,
+                               const RepeatOptions& options, Call& call) {
+  const trace::Span span(recorder_, trace::kValidate, call.operation, call.round);
+  if (plan.owner != this) {
+    return refuse("the plan belongs to another buffer; allowed: a plan of this buffer's dispatch");
+  }
+  CollectiveOptions& agreed = call.options;
+  agreed.layout = static_cast<std::uint8_t>(plan.layout);
+  agreed.mode = static_cast<std::uint8_t>(plan.mode);
+  agreed.padding = static_cast<std::uint8_t>(options.padding);
+  agreed.row_count = static_cast<std::uint8_t>(plan.shape);
+  agreed.arrival = static_cast<std::uint8_t>(options.arrival);
+  agreed.max_tokens = plan.max_tokens;
+  agreed.expert_alignment = static_cast<std::uint32_t>(plan.expert_alignment);
+  agreed.repeated = static_cast<std::uint32_t>(plan.round);
+  CROSSDOCK_RETURN_IF_ERROR(resolve_names(options.protocol, options.schedule, agreed));
+  if (input.topk_ids.size() != 0) {
+    return refuse(
+        fmt::format("topk_ids has {} ids; allowed: none, for the plan of round {} has them",
+                    input.topk_ids.size(), plan.round));
+  }
+  if (input.token_count != plan.token_count) {
+    return refuse(fmt::format("{} tokens along the plan of round {}; allowed: exactly {}",
+                              input.token_count, plan.round, plan.token_count));
+  }
+  CROSSDOCK_RETURN_IF_ERROR(claim_slot(call));
+  CROSSDOCK_RETURN_IF_ERROR(check_input(input, call));
+  follow(plan, *call.slot_round);
+  return {};
+}
+
+// Everything that the routes decide; the vectors keep their memory.
+void Engine::follow(const Round& plan, Round& round) {
+  round.token_count = plan.token_count;
+  round.experts = plan.experts;
+  round.owners = plan.owners;
+  round.row_of_route = plan.row_of_route;
+  round.rows_are_known = plan.mode == Mode::kThroughput;
+  round.expert_rows = plan.expert_rows;
+  round.rank_tokens = plan.rank_tokens;
+  round.first_row = plan.first_row;
+  round.total_rows = plan.total_rows;
+  round.row_count = plan.row_count;
+  round.filled_rows = plan.filled_rows;
+  round.rows_per_expert = plan.rows_per_expert;
+  round.aligned_rows_per_expert = plan.aligned_rows_per_expert;
+  round.expert_begin = plan.expert_begin;
+  round.rows_per_source = plan.rows_per_source;
+  round.source_expert_rows = plan.source_expert_rows;
+}
+
 // --- finish --------------------------------------------------------------------------------------
 
-Status Engine::wait_rows(Call& call) {
+Status Engine::await_rows(Call& call) {
   const trace::Span span(recorder_, trace::kArrive, call.operation, call.round);
   return row_proofs_[call.options.protocol]->wait_round("dispatch rows", call.round, call.deadline);
 }

@@ -44,6 +44,12 @@ std::vector<RouteStep> Handle::routes(std::int64_t token) const {
   return steps;
 }
 
+DispatchPlan Handle::plan() const {
+  return DispatchPlan(std::make_shared<const detail::Round>(*round_));
+}
+
+std::int64_t DispatchPlan::token_count() const { return round_->token_count; }
+
 // --- ElasticBuffer -------------------------------------------------------------------------------
 
 struct ElasticBuffer::Impl {
@@ -64,7 +70,17 @@ Result<ElasticBuffer> ElasticBuffer::open(Communicator& communicator,
 
 Result<Dispatched> ElasticBuffer::dispatch(const DispatchInput& input,
                                            const DispatchOptions& options) {
-  auto round = impl_->engine->dispatch(input, options);
+  return show(impl_->engine->dispatch(input, options));
+}
+
+Result<Dispatched> ElasticBuffer::dispatch_again(const DispatchInput& input,
+                                                 const DispatchPlan& plan,
+                                                 const RepeatOptions& options) {
+  CROSSDOCK_CHECK(plan.valid(), "dispatch_again needs the plan of a dispatch");
+  return show(impl_->engine->dispatch_again(input, *plan.round_, options));
+}
+
+Result<Dispatched> ElasticBuffer::show(Result<std::shared_ptr<detail::Round>> round) {
   if (!round.ok()) {
     impl_->engine->remember(round.status());
     return round.status();
@@ -74,9 +90,32 @@ Result<Dispatched> ElasticBuffer::dispatch(const DispatchInput& input,
   return dispatched;
 }
 
-Status ElasticBuffer::combine(const CombineInput& input, Handle& handle, void* tokens) {
+Status ElasticBuffer::combine(const CombineInput& input, Handle& handle,
+                              const CombineOutput& output, const CombineOptions& options) {
   CROSSDOCK_CHECK(handle.valid(), "combine needs the handle of a dispatch");
-  Status status = impl_->engine->combine(input, *handle.round_, tokens);
+  Status status = impl_->engine->combine(input, *handle.round_, output, options);
+  impl_->engine->remember(status);
+  return status;
+}
+
+// Whatever such a wait ends with concerns the operation that it belongs to.
+Status ElasticBuffer::wait_expert(const Handle& handle, int local_expert) {
+  CROSSDOCK_CHECK(handle.valid(), "wait_expert needs the handle of a dispatch");
+  Status status = impl_->engine->wait_expert(*handle.round_, local_expert);
+  impl_->engine->remember(status);
+  return status;
+}
+
+Status ElasticBuffer::wait_source(const Handle& handle, int source_rank) {
+  CROSSDOCK_CHECK(handle.valid(), "wait_source needs the handle of a dispatch");
+  Status status = impl_->engine->wait_source(*handle.round_, source_rank);
+  impl_->engine->remember(status);
+  return status;
+}
+
+Status ElasticBuffer::wait_rows(const Handle& handle) {
+  CROSSDOCK_CHECK(handle.valid(), "wait_rows needs the handle of a dispatch");
+  Status status = impl_->engine->wait_rows(*handle.round_);
   impl_->engine->remember(status);
   return status;
 }

@@ -16,7 +16,7 @@
 namespace crossdock::ep {
 namespace {
 
-// Head of a landed row; expert:i32[K] and weight:f32[K] follow.
+// Head of a landed row; expert:i32[K], weight:f32[K] and the scale follow.
 struct LandedHead {
   std::uint32_t token;
   std::uint32_t reserved;
@@ -42,6 +42,10 @@ void Engine::land_rows(const DispatchInput& input, Call& call) {
       std::memcpy(head_at + sizeof head + lanes * sizeof(std::int32_t), &input.topk_weights[first],
                   lanes * sizeof(float));
     }
+    copy_plain(head_at + landed_scale_at(),
+               static_cast<const std::byte*>(input.scales) +
+                   static_cast<std::uint64_t>(token) * layout_.scale_bytes,
+               layout_.scale_bytes);
     const std::span row(tokens + static_cast<std::uint64_t>(token) * layout_.row_bytes,
                         layout_.row_bytes);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -69,12 +73,7 @@ void Engine::land_rows(const DispatchInput& input, Call& call) {
 // After reconcile: everything that the announcements closed is here.
 Status Engine::place_landed(Call& call) {
   Round& round = *call.slot_round;
-  if (!announcement_proves_data(call)) {
-    collective::ProofChannel& proof = *row_proofs_[call.options.protocol];
-    proof.open_round();
-    CROSSDOCK_RETURN_IF_ERROR(proof.all_posted());
-    CROSSDOCK_RETURN_IF_ERROR(wait_rows(call));
-  }
+  CROSSDOCK_RETURN_IF_ERROR(prove_announced(call, trace::kArrive, "dispatch rows"));
   CROSSDOCK_RETURN_IF_ERROR(count_landed(call));
   {
     const trace::Span span(recorder_, trace::kReorder, call.operation, call.round);
@@ -84,6 +83,7 @@ Status Engine::place_landed(Call& call) {
     }
   }
   zero_gaps(call);
+  define_suffix(round);
   return {};
 }
 
@@ -122,7 +122,8 @@ Status Engine::count_landed(Call& call) {
   }
   const std::int64_t grouped_total =
       routing::align_groups(round.expert_alignment, groups_of(round));
-  round.row_count = is_plain ? landed_total : grouped_total;
+  round.filled_rows = is_plain ? landed_total : grouped_total;
+  round.row_count = round.filled_rows;
   std::copy(round.expert_begin.begin(), round.expert_begin.end(), next_row_.begin());
   return {};
 }
@@ -162,10 +163,16 @@ void Engine::place_source(int source, Round& round) {
                                   source_token,
                                   {local_array<float>(slot.weight), row_count},
                                   row_of_lane});
+  auto* lane_of_row = layout_.has_push ? local_array<std::int32_t>(slot.lane) : nullptr;
   for (std::size_t index = 0; index < row_of_lane.size(); index += lanes) {
-    for (const std::int64_t row : row_of_lane.subspan(index, lanes)) {
-      if (row >= 0) {
-        place_row(row, from, slot);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      const std::int64_t row = row_of_lane[index + lane];
+      if (row < 0) {
+        continue;
+      }
+      place_row(row, from, slot);
+      if (lane_of_row != nullptr) {
+        lane_of_row[row] = static_cast<std::int32_t>(lane);
       }
     }
     from += layout_.landed_bytes;
@@ -175,6 +182,12 @@ void Engine::place_source(int source, Round& round) {
 void Engine::place_row(std::int64_t row, const std::byte* from, const RoundSlotLayout& slot) {
   copy_plain(local_at(slot.rows + static_cast<std::uint64_t>(row) * layout_.row_bytes), from,
              layout_.row_bytes);
+  copy_plain(local_at(slot.scale + static_cast<std::uint64_t>(row) * layout_.scale_bytes),
+             from - layout_.landed_row + landed_scale_at(), layout_.scale_bytes);
+}
+
+std::uint64_t Engine::landed_scale_at() const {
+  return sizeof(LandedHead) + 8 * static_cast<std::uint64_t>(options_.topk);
 }
 
 }  // namespace crossdock::ep

@@ -37,11 +37,15 @@ std::uint64_t row_bytes_of(const BufferOptions& options) {
   return as_unsigned(options.hidden) * element_bytes(options.element);
 }
 
-// Bytes per row of capacity: the row, the expert's output and its metadata.
+std::uint64_t output_row_bytes_of(const BufferOptions& options) {
+  return as_unsigned(options.hidden) * element_bytes(output_element_of(options));
+}
+
+// Bytes per row of capacity: the row, the expert's output and their metadata.
 std::uint64_t bytes_per_capacity_row(const BufferOptions& options) {
   const auto lanes = static_cast<std::uint64_t>(options.topk);
-  return 2 * row_bytes_of(options) + 2 * sizeof(std::int32_t) +
-         lanes * (sizeof(std::int32_t) + sizeof(float));
+  return row_bytes_of(options) + output_row_bytes_of(options) + as_unsigned(options.scale_bytes) +
+         2 * sizeof(std::int32_t) + lanes * (sizeof(std::int32_t) + 2 * sizeof(float));
 }
 
 std::int64_t worst_case_of(const BufferOptions& options, int rank_count) {
@@ -79,6 +83,11 @@ void add_control(WindowLayout& layout, LayoutBuilder& builder, const BufferOptio
     layout.row_words.push_back(add_words(name));
   }
   layout.credits = builder.add_bytes(collective::Credits::byte_count(rank_count), kCacheLineBytes);
+  layout.local_expert_max = (options.experts + rank_count - 1) / rank_count;
+  layout.expert_words_stride = align_up(
+      static_cast<std::uint64_t>(layout.local_expert_max) * sizeof(std::uint64_t), kCacheLineBytes);
+  layout.expert_words = builder.add_rows(static_cast<std::uint64_t>(rank_count),
+                                         layout.expert_words_stride, kCacheLineBytes);
   layout.announcement_bytes =
       align_up(sizeof(AnnouncementHead) + kRefusalTextBytes +
                    sizeof(std::uint32_t) * static_cast<std::uint64_t>(options.experts + rank_count),
@@ -89,12 +98,36 @@ void add_control(WindowLayout& layout, LayoutBuilder& builder, const BufferOptio
 
 void add_landings(WindowLayout& layout, LayoutBuilder& builder, const BufferOptions& options) {
   layout.latency_tokens = std::min(options.latency_tokens, options.max_tokens_per_rank);
-  const std::uint64_t head = 8 + 8 * static_cast<std::uint64_t>(options.topk);
+  const std::uint64_t head = 8 + 8 * static_cast<std::uint64_t>(options.topk) + layout.scale_bytes;
   layout.landed_row = align_up(head, kCacheLineBytes);
   layout.landed_bytes = align_up(layout.landed_row + layout.row_bytes, kCacheLineBytes);
   layout.landing_bytes = as_unsigned(layout.latency_tokens) * layout.landed_bytes;
   layout.landings = builder.add_rows(2 * static_cast<std::uint64_t>(layout.rank_count),
                                      layout.landing_bytes, kCacheLineBytes);
+}
+
+void add_race_area(WindowLayout& layout, LayoutBuilder& builder, const BufferOptions& options) {
+  constexpr std::uint64_t kHeadBytes = 24;  // race.cc has its grammar
+  const std::uint64_t halves = 2 * static_cast<std::uint64_t>(layout.rank_count);
+  layout.racing_tokens = std::min(options.racing_tokens, options.max_tokens_per_rank);
+  layout.race_row = align_up(kHeadBytes + layout.scale_bytes, kCacheLineBytes);
+  layout.race_block_bytes = align_up(layout.race_row + layout.row_bytes, kCacheLineBytes);
+  const bool is_there = layout.racing_tokens > 0;
+  layout.race_counts =
+      builder.add_rows(is_there ? halves : 0, layout.expert_words_stride, kCacheLineBytes);
+  layout.race_blocks =
+      builder.add_rows(halves * static_cast<std::uint64_t>(layout.local_expert_max) *
+                           as_unsigned(layout.racing_tokens),
+                       layout.race_block_bytes, kCacheLineBytes);
+}
+
+void add_push_area(WindowLayout& layout, LayoutBuilder& builder, const BufferOptions& options) {
+  layout.has_push = options.combine_path == CombinePath::kPush;
+  const std::uint64_t route_count = layout.has_push ? as_unsigned(options.max_tokens_per_rank) *
+                                                          static_cast<std::uint64_t>(options.topk)
+                                                    : 0;
+  layout.push_weights = builder.add<float>(route_count, kCacheLineBytes);
+  layout.push_rows = builder.add_bytes(route_count * layout.output_row_bytes, kPageBytes);
 }
 
 RoundSlotLayout add_round_slot(const WindowLayout& layout, LayoutBuilder& builder,
@@ -104,14 +137,22 @@ RoundSlotLayout add_round_slot(const WindowLayout& layout, LayoutBuilder& builde
   RoundSlotLayout slot;
   // Rows are packed: row i begins at i * row_bytes, as the caller sees them.
   slot.rows = builder.add_bytes(capacity * layout.row_bytes, kPageBytes);
-  slot.outputs = builder.add_bytes(capacity * layout.row_bytes, kPageBytes);
+  slot.outputs = builder.add_bytes(capacity * layout.output_row_bytes, kPageBytes);
   slot.source_token = builder.add<std::int32_t>(capacity, kCacheLineBytes);
   slot.source_rank = builder.add<std::int32_t>(capacity, kCacheLineBytes);
   slot.expert = builder.add<std::int32_t>(capacity * lanes, kCacheLineBytes);
   slot.weight = builder.add<float>(capacity * lanes, kCacheLineBytes);
+  slot.scale = builder.add_bytes(capacity * layout.scale_bytes, kCacheLineBytes);
+  slot.output_weight = builder.add<float>(capacity * lanes, kCacheLineBytes);
   slot.row_of_landed = builder.add<std::int64_t>(
       static_cast<std::uint64_t>(layout.rank_count) * as_unsigned(layout.latency_tokens) * lanes,
       kCacheLineBytes);
+  const std::uint64_t pair_count = layout.racing_tokens > 0
+                                       ? static_cast<std::uint64_t>(layout.rank_count) *
+                                             static_cast<std::uint64_t>(layout.local_expert_max)
+                                       : 0;
+  slot.row_of_pair = builder.add<std::int64_t>(pair_count, kCacheLineBytes);
+  slot.lane = builder.add<std::int32_t>(layout.has_push ? capacity : 0, kCacheLineBytes);
   return slot;
 }
 
@@ -126,20 +167,36 @@ Status check_names(const BufferOptions& options, int rank_count) {
   return {};
 }
 
+Status check_output_element(const BufferOptions& options) {
+  if (!options.output_element.has_value() || is_summable(*options.output_element)) {
+    return {};
+  }
+  return {StatusKind::kInvalidArgument, Scope::kOperation,
+          fmt::format("output_element is {}; allowed: bf16, fp16, fp32, or none for that of tokens",
+                      to_string(*options.output_element))};
+}
+
 MemoryPlan memory_plan(const WindowLayout& layout, const BufferOptions& options,
                        std::int64_t worst) {
-  const std::uint64_t rows = as_unsigned(layout.row_capacity) * layout.row_bytes;
+  const std::uint64_t capacity = as_unsigned(layout.row_capacity);
   const auto slot_count = static_cast<std::uint64_t>(options.open_rounds);
   MemoryPlan plan;
   plan.row_capacity = layout.row_capacity;
   plan.worst_case_rows = worst;
   plan.control_bytes = layout.landings;
   plan.landing_bytes = 2 * static_cast<std::uint64_t>(layout.rank_count) * layout.landing_bytes;
-  plan.rows_bytes = slot_count * rows;
-  plan.outputs_bytes = slot_count * rows;
+  plan.racing_bytes = 2 * static_cast<std::uint64_t>(layout.rank_count) *
+                      static_cast<std::uint64_t>(layout.local_expert_max) *
+                      as_unsigned(layout.racing_tokens) * layout.race_block_bytes;
+  plan.push_bytes = layout.has_push ? as_unsigned(options.max_tokens_per_rank) *
+                                          static_cast<std::uint64_t>(options.topk) *
+                                          (layout.output_row_bytes + sizeof(float))
+                                    : 0;
+  plan.rows_bytes = slot_count * capacity * layout.row_bytes;
+  plan.outputs_bytes = slot_count * capacity * layout.output_row_bytes;
   plan.requested_bytes = layout.byte_count;
   plan.metadata_bytes = plan.requested_bytes - plan.control_bytes - plan.landing_bytes -
-                        plan.rows_bytes - plan.outputs_bytes;
+                        plan.racing_bytes - plan.push_bytes - plan.rows_bytes - plan.outputs_bytes;
   plan.reserved_bytes = align_up(layout.byte_count, kPageBytes);
   plan.touched_bytes = align_up(plan.control_bytes, kPageBytes);
   return plan;
@@ -156,21 +213,37 @@ std::int64_t worst_case_rows(const BufferOptions& options, int rank_count, std::
   return std::max<std::int64_t>(1, routes + (alignment - 1) * local);
 }
 
+std::int64_t worst_case_shape(const BufferOptions& options, int rank_count, RowLayout layout,
+                              std::int64_t token_count, std::int64_t alignment) {
+  if (layout == RowLayout::kPlain) {
+    return rank_count * token_count;
+  }
+  const std::int64_t rows = worst_case_rows(options, rank_count, token_count, alignment);
+  return rows / alignment * alignment;  // Groups end at multiples, so rows between cannot be.
+}
+
 Status check_options(const BufferOptions& options, int rank_count) {
   constexpr int kTopkMax = 128;
   constexpr std::int64_t kAlignmentMax = 65536;
   constexpr int kOpenRoundsMax = 8;
+  constexpr int kThreadsMax = 256;
   constexpr std::int64_t kRowBytesMax = std::int64_t{1} << 30;
+  constexpr std::int64_t kScaleBytesMax = 65536;
   CROSSDOCK_RETURN_IF_ERROR(
       in_range("max_tokens_per_rank", options.max_tokens_per_rank, 1, kTokensMax));
-  const auto element = static_cast<std::int64_t>(element_bytes(options.element));
+  const auto element = static_cast<std::int64_t>(
+      std::max(element_bytes(options.element), element_bytes(output_element_of(options))));
   CROSSDOCK_RETURN_IF_ERROR(in_range("hidden", options.hidden, 1, kRowBytesMax / element));
+  CROSSDOCK_RETURN_IF_ERROR(check_output_element(options));
+  CROSSDOCK_RETURN_IF_ERROR(in_range("scale_bytes", options.scale_bytes, 0, kScaleBytesMax));
   CROSSDOCK_RETURN_IF_ERROR(in_range("experts", options.experts, rank_count, kTokensMax));
   CROSSDOCK_RETURN_IF_ERROR(in_range("topk", options.topk, 1, std::min(kTopkMax, options.experts)));
   CROSSDOCK_RETURN_IF_ERROR(
       in_range("max_expert_alignment", options.max_expert_alignment, 1, kAlignmentMax));
   CROSSDOCK_RETURN_IF_ERROR(in_range("latency_tokens", options.latency_tokens, 0, kTokensMax));
+  CROSSDOCK_RETURN_IF_ERROR(in_range("racing_tokens", options.racing_tokens, 0, kTokensMax));
   CROSSDOCK_RETURN_IF_ERROR(in_range("open_rounds", options.open_rounds, 1, kOpenRoundsMax));
+  CROSSDOCK_RETURN_IF_ERROR(in_range("threads", options.threads, 1, kThreadsMax));
   CROSSDOCK_RETURN_IF_ERROR(in_range("row_capacity", options.row_capacity, 0, kRowsMax));
   return check_names(options, rank_count);
 }
@@ -180,6 +253,8 @@ Result<PlannedWindow> plan_window(const BufferOptions& options, int rank_count) 
   WindowLayout& layout = planned.layout;
   layout.rank_count = rank_count;
   layout.row_bytes = row_bytes_of(options);
+  layout.output_row_bytes = output_row_bytes_of(options);
+  layout.scale_bytes = as_unsigned(options.scale_bytes);
   layout.row_capacity = choose_row_capacity(options, rank_count);
   if (layout.row_capacity > kRowsMax) {
     return refuse("row_capacity", layout.row_capacity, 1, kRowsMax);
@@ -187,6 +262,8 @@ Result<PlannedWindow> plan_window(const BufferOptions& options, int rank_count) 
   LayoutBuilder builder;
   add_control(layout, builder, options);
   add_landings(layout, builder, options);
+  add_race_area(layout, builder, options);
+  add_push_area(layout, builder, options);
   for (int slot = 0; slot < options.open_rounds; ++slot) {
     layout.slots.push_back(add_round_slot(layout, builder, options));
   }

@@ -53,8 +53,9 @@ TEST(Layout, HalvesAlternateByEpoch) {
 TEST(Layout, ThePlanAddsUpToWhatIsRequested) {
   const auto plan = plan_memory(options(), 4);
   ASSERT_TRUE(plan.ok());
-  EXPECT_EQ(plan->requested_bytes, plan->control_bytes + plan->landing_bytes + plan->rows_bytes +
-                                       plan->outputs_bytes + plan->metadata_bytes);
+  EXPECT_EQ(plan->requested_bytes, plan->control_bytes + plan->landing_bytes + plan->racing_bytes +
+                                       plan->push_bytes + plan->rows_bytes + plan->outputs_bytes +
+                                       plan->metadata_bytes);
   EXPECT_GE(plan->reserved_bytes, plan->requested_bytes);
   EXPECT_LE(plan->touched_bytes, plan->reserved_bytes);
   EXPECT_EQ(plan->row_capacity, plan->worst_case_rows);

@@ -23,10 +23,14 @@ fabric::NamedValues what_must_agree(const BufferOptions& options) {
           {"topk", number(options.topk)},
           {"experts", number(options.experts)},
           {"element", std::string(to_string(options.element))},
+          {"output_element", std::string(to_string(output_element_of(options)))},
+          {"scale_bytes", number(options.scale_bytes)},
           {"row_capacity", number(options.row_capacity)},
           {"max_expert_alignment", number(options.max_expert_alignment)},
           {"latency_tokens", number(options.latency_tokens)},
+          {"racing_tokens", number(options.racing_tokens)},
           {"open_rounds", number(options.open_rounds)},
+          {"combine_path", std::string(to_string(options.combine_path))},
           {"memory_budget_bytes", number(options.memory_budget_bytes)},
           {"setting CROSSDOCK_MEMORY_BUDGET", number(settings().memory_budget_bytes)},
           {"protocol", options.protocol},
@@ -53,6 +57,15 @@ Status agree(fabric::Fabric& fabric, const BufferOptions& options) {
   return {agreed.kind(), Scope::kOperation, std::string(agreed.message()), agreed.culprit()};
 }
 
+// From here on a path is pull or push.
+BufferOptions with_path(const BufferOptions& options, const fabric::Guarantees& guarantees) {
+  BufferOptions resolved = options;
+  if (resolved.combine_path == CombinePath::kAuto) {
+    resolved.combine_path = guarantees.load_store_reach ? CombinePath::kPull : CombinePath::kPush;
+  }
+  return resolved;
+}
+
 }  // namespace
 
 Engine::Engine(std::shared_ptr<fabric::Fabric> fabric, const BufferOptions& options,
@@ -61,17 +74,16 @@ Engine::Engine(std::shared_ptr<fabric::Fabric> fabric, const BufferOptions& opti
       options_(options),
       layout_(std::move(planned.layout)),
       memory_(planned.memory),
+      output_element_(output_element_of(options)),
       split_(split),
       rank_(fabric_->rank().value),
       rank_count_(fabric_->size()),
-      recorder_(rank_, rank_count_) {
+      recorder_(rank_, rank_count_),
+      workers_(options.threads, options.thread_bytes_min) {
   const auto experts = static_cast<std::size_t>(options.experts);
   const auto ranks = static_cast<std::size_t>(rank_count_);
   owner_of_.resize(experts);
   routing::fill_owner_table(split_, owner_of_);
-  expert_rows_.resize(experts);
-  rank_tokens_.resize(ranks);
-  my_start_.resize(std::max(experts, ranks));
   all_rows_.resize(experts);
   packed_begin_.resize(std::max(experts, ranks) + 1);
   announcement_.resize(layout_.announcement_bytes);
@@ -82,14 +94,16 @@ Engine::Engine(std::shared_ptr<fabric::Fabric> fabric, const BufferOptions& opti
   next_row_.resize(static_cast<std::size_t>(split_.count(rank_)));
   heads_.resize(ranks);
   landed_heads_.resize(static_cast<std::size_t>(layout_.latency_tokens) * layout_.landed_row);
+  next_block_.resize(experts);
 }
 
 Engine::~Engine() = default;
 
 Result<std::shared_ptr<Engine>> Engine::open(std::shared_ptr<fabric::Fabric> fabric,
-                                             const BufferOptions& options) {
+                                             const BufferOptions& wanted) {
   CROSSDOCK_RETURN_IF_ERROR(fabric->health());
-  CROSSDOCK_RETURN_IF_ERROR(agree(*fabric, options));
+  CROSSDOCK_RETURN_IF_ERROR(agree(*fabric, wanted));
+  const BufferOptions options = with_path(wanted, fabric->guarantees());
   CROSSDOCK_ASSIGN_OR_RETURN(auto planned, plan_window(options, fabric->size()));
   CROSSDOCK_ASSIGN_OR_RETURN(const auto split,
                              routing::ExpertSplit::make(options.experts, fabric->size()));
@@ -119,6 +133,8 @@ Status Engine::connect() {
     CROSSDOCK_ASSIGN_OR_RETURN(auto made, schedule::make_schedule(name, rank_count_));
     schedules_.push_back(std::move(made));
   }
+  race_ = std::make_unique<protocol::CountsAndBlocks>(
+      split_.count(rank_), rank_count_, static_cast<std::uint32_t>(layout_.racing_tokens));
   credits_ = std::make_unique<collective::Credits>(*fabric_, *window_, layout_.credits);
   for (std::size_t slot = 0; slot < layout_.slots.size(); ++slot) {
     auto round = std::make_shared<Round>();
@@ -130,6 +146,12 @@ Status Engine::connect() {
     round->aligned_rows_per_expert.resize(local_count);
     round->expert_begin.resize(local_count);
     round->rows_per_source.resize(static_cast<std::size_t>(rank_count_));
+    const auto expert_count = static_cast<std::size_t>(options_.experts);
+    const auto rank_count = static_cast<std::size_t>(rank_count_);
+    round->expert_rows.resize(expert_count);
+    round->rank_tokens.resize(rank_count);
+    round->first_row.resize(std::max(expert_count, rank_count));
+    round->source_expert_rows.resize(rank_count * local_count);
     rounds_.push_back(std::move(round));
   }
   if (settings().trace) {
@@ -170,6 +192,9 @@ void Engine::remember(const Status& status) {
 void Engine::close() {
   const Status closed(StatusKind::kClosed, Scope::kPeer, "the buffer was closed", rank_);
   if (usable().ok()) {
+    if (stream_.round != nullptr) {
+      remember(send_rest());  // Peers may wait for them.
+    }
     Call call = begin(OperationCode::kDispatch);
     remember(announce(call, closed));
     remember(settle(call.deadline));
@@ -180,7 +205,7 @@ void Engine::close() {
 Engine::Call Engine::begin(OperationCode code) {
   Call call;
   call.ordinal = ++ordinal_;
-  call.options.operation = static_cast<std::uint32_t>(code);
+  call.options.operation = static_cast<std::uint8_t>(code);
   call.operation =
       code == OperationCode::kDispatch ? trace::Operation::kDispatch : trace::Operation::kCombine;
   call.round = round_count_ + 1;
@@ -189,11 +214,6 @@ Engine::Call Engine::begin(OperationCode code) {
   std::fill(landed_count_.begin(), landed_count_.end(), 0U);
   announce_->open_round();
   return call;
-}
-
-// The announcement's own tail covers everything posted to that peer before it.
-bool Engine::announcement_proves_data(const Call& call) const {
-  return protocol::protocol_names()[call.options.protocol] == kAnnounceProtocol;
 }
 
 Status Engine::wait_readers(const Round& round) {
@@ -208,6 +228,7 @@ Dispatched Engine::view(const Round& round) const {
   const bool is_plain = round.layout == RowLayout::kPlain;
   Dispatched dispatched;
   dispatched.row_count = round.row_count;
+  dispatched.filled_row_count = round.filled_rows;
   dispatched.rows = local_at(slot.rows);
   dispatched.outputs = local_at(slot.outputs);
   dispatched.source_rank = {local_array<std::int32_t>(slot.source_rank), row_count};
@@ -215,6 +236,7 @@ Dispatched Engine::view(const Round& round) const {
   if (is_plain) {
     dispatched.topk_ids = {local_array<std::int32_t>(slot.expert), row_count * lanes};
   }
+  dispatched.scales = layout_.scale_bytes == 0 ? nullptr : local_at(slot.scale);
   if (round.has_weights) {
     dispatched.topk_weights = {local_array<float>(slot.weight),
                                is_plain ? row_count * lanes : row_count};

@@ -24,8 +24,10 @@ Status Engine::locate_rows(Call& call) {
   } else {
     locate_plain(round);
   }
+  round.row_count = round.filled_rows;
   count_sources(round);
   round.rows_are_known = true;
+  round.total_rows = std::accumulate(needed_rows_.begin(), needed_rows_.end(), std::int64_t{0});
   // Every rank sees every rank's need, so all refuse or none.
   return routing::check_row_capacity(needed_rows_, layout_.row_capacity);
 }
@@ -33,7 +35,7 @@ Status Engine::locate_rows(Call& call) {
 // Counts come from peers' memory: a number that no honest rank can have would send rows astray.
 Status Engine::check_counts(const Call& call) const {
   const auto bound = static_cast<std::uint64_t>(call.options.max_tokens);
-  for (std::size_t source = 0; source < rank_tokens_.size(); ++source) {
+  for (std::size_t source = 0; source < needed_rows_.size(); ++source) {
     for (const auto counts : {expert_matrix().row(source), token_matrix().row(source)}) {
       const auto worst = std::max_element(counts.begin(), counts.end());
       if (worst != counts.end() && *worst > bound) {
@@ -49,23 +51,23 @@ Status Engine::check_counts(const Call& call) const {
 
 void Engine::locate_expanded(Round& round) {
   const routing::ExpandedCounts counts{expert_matrix(), split_, round.expert_alignment};
-  routing::plan_expanded(counts, rank_, {my_start_, all_rows_, needed_rows_});
-  next_start_ = my_start_;
+  routing::plan_expanded(counts, rank_, {round.first_row, all_rows_, needed_rows_});
+  next_start_ = round.first_row;
   routing::place_expanded(round.experts, next_start_, round.row_of_route);
-  round.row_count = routing::layout_expanded(counts, rank_, groups_of(round));
+  round.filled_rows = routing::layout_expanded(counts, rank_, groups_of(round));
 }
 
 void Engine::locate_plain(Round& round) {
   const routing::CountMatrix tokens = token_matrix();
-  const std::span starts = std::span(my_start_).first(rank_tokens_.size());
+  const std::span starts = std::span(round.first_row).first(needed_rows_.size());
   routing::plan_plain(tokens, rank_, {starts, needed_rows_});
-  next_start_ = my_start_;
+  next_start_ = round.first_row;
   routing::place_plain(routes_of(round), std::span(next_start_).first(starts.size()),
                        round.row_of_route);
   // Plain rows have no groups; experts' counts are told all the same.
   const routing::ExpandedCounts counts{expert_matrix(), split_, round.expert_alignment};
   routing::layout_expanded(counts, rank_, groups_of(round));
-  round.row_count = needed_rows_[static_cast<std::size_t>(rank_)];
+  round.filled_rows = needed_rows_[static_cast<std::size_t>(rank_)];
 }
 
 void Engine::count_sources(Round& round) const {
@@ -73,6 +75,9 @@ void Engine::count_sources(Round& round) const {
   const auto first = static_cast<std::size_t>(split_.first_expert(rank_));
   for (std::size_t source = 0; source < round.rows_per_source.size(); ++source) {
     const auto expert_rows = expert_matrix().row(source).subspan(first, next_row_.size());
+    std::copy(
+        expert_rows.begin(), expert_rows.end(),
+        round.source_expert_rows.begin() + static_cast<std::ptrdiff_t>(source * next_row_.size()));
     round.rows_per_source[source] =
         round.layout == RowLayout::kPlain
             ? std::int64_t{token_matrix().row(source)[own]}
@@ -122,36 +127,68 @@ void Engine::post_rows(const DispatchInput& input, Call& call, StoreHint hint) {
   }
 }
 
-void Engine::post_step(const DispatchInput& input, const Round& round, StoreHint hint) {
-  const auto* tokens = static_cast<const std::byte*>(input.tokens);
-  const std::uint64_t rows_at = slot_of(round).rows;
-  const auto post_row = [&](std::size_t token, std::int32_t owner, std::int64_t row) {
-    if (in_group_[static_cast<std::size_t>(owner)] != 0) {
-      put(owner, rows_at + static_cast<std::uint64_t>(row) * layout_.row_bytes,
-          {tokens + token * layout_.row_bytes, layout_.row_bytes}, hint);
-    }
-  };
-  if (round.layout == RowLayout::kPlain) {
-    routing::for_each_plain_row(
-        routes_of(round), round.row_of_route,
-        [&](const routing::PlainRow& plain) { post_row(plain.token, plain.rank, plain.row); });
-    return;
-  }
+// post_row(token, owner, row) for the rows of this step, in token order.
+template <typename PostRow>
+void Engine::for_each_row(const Round& round, std::size_t first_token, std::size_t end_token,
+                          const PostRow& post_row) const {
   const auto lanes = static_cast<std::size_t>(options_.topk);
-  for (std::size_t first = 0, token = 0; first < round.owners.size(); first += lanes, ++token) {
-    for (std::size_t route = first; route < first + lanes; ++route) {
-      if (round.owners[route] >= 0) {
-        post_row(token, round.owners[route], round.row_of_route[route]);
+  const auto is_now = [&](std::int32_t owner) {
+    return owner >= 0 && in_group_[static_cast<std::size_t>(owner)] != 0;
+  };
+  for (std::size_t token = first_token; token < end_token; ++token) {
+    const auto owners = routes_of(round).owners_of(token);
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      if (is_now(owners[lane]) &&
+          (round.layout == RowLayout::kExpanded || routing::is_master_lane(owners, lane))) {
+        post_row(token, owners[lane], round.row_of_route[token * lanes + lane]);
       }
     }
   }
 }
 
+void Engine::post_step(const DispatchInput& input, const Round& round, StoreHint hint) {
+  if (post_step_shared(input, round, hint)) {
+    return;
+  }
+  const auto* tokens = static_cast<const std::byte*>(input.tokens);
+  const std::uint64_t rows_at = slot_of(round).rows;
+  collective::ProofChannel& proof = *row_proofs_[round.protocol_index];
+  for_each_row(round, 0, static_cast<std::size_t>(round.token_count),
+               [&](std::size_t token, std::int32_t owner, std::int64_t row) {
+                 proof.post_put(RankId{owner},
+                                rows_at + static_cast<std::uint64_t>(row) * layout_.row_bytes,
+                                {tokens + token * layout_.row_bytes, layout_.row_bytes}, hint);
+               });
+}
+
+// Several threads store into the peers' windows at once, each the rows of its own tokens: where the
+// fabric reaches them by store and the protocol wants nothing of single puts. The proof that this
+// thread posts afterwards covers all, for what the others did happens before.
+bool Engine::post_step_shared(const DispatchInput& input, const Round& round, StoreHint hint) {
+  const auto token_count = static_cast<std::size_t>(round.token_count);
+  const std::uint64_t byte_count = round.owners.size() * layout_.row_bytes;
+  if (!workers_.is_worth(byte_count) || !fabric_->guarantees().load_store_reach ||
+      row_proofs_[round.protocol_index]->protocol().notify_word() >= 0) {
+    return false;
+  }
+  const auto* tokens = static_cast<const std::byte*>(input.tokens);
+  const std::uint64_t rows_at = slot_of(round).rows;
+  workers_.run(token_count, byte_count, [&](std::size_t first, std::size_t end) {
+    for_each_row(round, first, end, [&](std::size_t token, std::int32_t owner, std::int64_t row) {
+      copy_bytes(window_->peer(RankId{owner}).data() + rows_at +
+                     static_cast<std::uint64_t>(row) * layout_.row_bytes,
+                 tokens + token * layout_.row_bytes, layout_.row_bytes, hint);
+    });
+    store_fence();  // Streaming stores are drained by the thread that made them.
+  });
+  return true;
+}
+
 void Engine::close_peer(int peer, const Round& round, collective::ProofChannel& proof) {
   post_metadata(peer, round);
   const std::uint64_t row_count = round.layout == RowLayout::kPlain
-                                      ? rank_tokens_[static_cast<std::size_t>(peer)]
-                                      : rows_for(peer);
+                                      ? round.rank_tokens[static_cast<std::size_t>(peer)]
+                                      : rows_for(peer, round);
   recorder_.moved(trace::kPost, peer, row_count * layout_.row_bytes, row_count);
   if (peer != rank_) {
     // A fault of the channel is reported by the wait that follows.
@@ -159,135 +196,9 @@ void Engine::close_peer(int peer, const Round& round, collective::ProofChannel& 
   }
 }
 
-std::uint64_t Engine::rows_for(int peer) const {
-  const auto* first = expert_rows_.data() + split_.first_expert(peer);
+std::uint64_t Engine::rows_for(int peer, const Round& round) const {
+  const auto* first = round.expert_rows.data() + split_.first_expert(peer);
   return std::accumulate(first, first + split_.count(peer), std::uint64_t{0});
-}
-
-// --- metadata ------------------------------------------------------------------------------------
-
-// Rows of one (source, expert) or, plain, of one source are neighbours at their destination: their
-// metadata is packed in that order here and written with one put per array.
-void Engine::pack_metadata(const DispatchInput& input, const Round& round) {
-  const auto lanes = static_cast<std::size_t>(options_.topk);
-  const bool is_plain = round.layout == RowLayout::kPlain;
-  const std::span<const std::uint32_t> counts = is_plain ? rank_tokens_ : expert_rows_;
-  std::uint64_t begin = 0;
-  for (std::size_t group = 0; group < counts.size(); ++group) {
-    packed_begin_[group] = begin;
-    begin += counts[group];
-  }
-  packed_begin_[counts.size()] = begin;
-  packed_token_.resize(begin);
-  packed_weight_.resize(is_plain ? begin * lanes : begin);
-  packed_expert_.resize(is_plain ? begin * lanes : 0);
-  if (is_plain) {
-    pack_plain(input, round);
-  } else {
-    pack_expanded(input, round);
-  }
-}
-
-void Engine::pack_expanded(const DispatchInput& input, const Round& round) {
-  const auto lanes = static_cast<std::size_t>(options_.topk);
-  for (std::size_t route = 0; route < round.experts.size(); ++route) {
-    if (round.experts[route] < 0) {
-      continue;
-    }
-    const std::uint64_t place =
-        packed_place(static_cast<std::size_t>(round.experts[route]), round.row_of_route[route]);
-    packed_token_[place] = static_cast<std::int32_t>(route / lanes);
-    packed_weight_[place] = input.topk_weights.empty() ? 0.0F : input.topk_weights[route];
-  }
-}
-
-void Engine::pack_plain(const DispatchInput& input, const Round& round) {
-  const auto lanes = static_cast<std::size_t>(options_.topk);
-  const auto pack_row = [&](const routing::PlainRow& plain) {
-    const std::uint64_t place = packed_place(static_cast<std::size_t>(plain.rank), plain.row);
-    const routing::LocalExperts local = split_.local_experts(plain.rank);
-    packed_token_[place] = static_cast<std::int32_t>(plain.token);
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const std::size_t route = plain.token * lanes + lane;
-      packed_expert_[place * lanes + lane] = local.local_id(round.experts[route]);
-      packed_weight_[place * lanes + lane] =
-          input.topk_weights.empty() ? 0.0F : input.topk_weights[route];
-    }
-  };
-  routing::for_each_plain_row(routes_of(round), round.row_of_route, pack_row);
-}
-
-void Engine::post_metadata(int peer, const Round& round) {
-  const RoundSlotLayout& slot = slot_of(round);
-  const bool is_plain = round.layout == RowLayout::kPlain;
-  const auto lanes = static_cast<std::uint64_t>(options_.topk);
-  const int first = is_plain ? peer : split_.first_expert(peer);
-  const int last = is_plain ? peer + 1 : first + split_.count(peer);
-  for (int index = first; index < last; ++index) {
-    const auto group = static_cast<std::size_t>(index);
-    const std::uint64_t begin = packed_begin_[group];
-    const std::uint64_t count = packed_begin_[group + 1] - begin;
-    if (count == 0) {
-      continue;
-    }
-    const auto row = static_cast<std::uint64_t>(my_start_[group]);
-    const std::uint64_t weights_per_row = is_plain ? lanes : 1;
-    put(peer, slot.source_token + row * sizeof(std::int32_t),
-        std::as_bytes(std::span(packed_token_).subspan(begin, count)));
-    if (round.has_weights) {
-      put(peer, slot.weight + row * weights_per_row * sizeof(float),
-          std::as_bytes(
-              std::span(packed_weight_).subspan(begin * weights_per_row, count * weights_per_row)));
-    }
-    if (is_plain) {
-      put(peer, slot.expert + row * lanes * sizeof(std::int32_t),
-          std::as_bytes(std::span(packed_expert_).subspan(begin * lanes, count * lanes)));
-    }
-  }
-}
-
-// The receiver's own part while rows arrive: which source each row is from follows from the counts.
-void Engine::finish_metadata(const Round& round) {
-  const RoundSlotLayout& slot = slot_of(round);
-  auto* source_rank = local_array<std::int32_t>(slot.source_rank);
-  if (round.layout == RowLayout::kPlain) {
-    for (int source = 0; source < rank_count_; ++source) {
-      source_rank =
-          std::fill_n(source_rank, round.rows_per_source[static_cast<std::size_t>(source)], source);
-    }
-    return;
-  }
-  const auto first = static_cast<std::size_t>(split_.first_expert(rank_));
-  for (std::size_t local = 0; local < round.expert_begin.size(); ++local) {
-    auto* row = source_rank + round.expert_begin[local];
-    for (int source = 0; source < rank_count_; ++source) {
-      row = std::fill_n(row, expert_matrix().row(static_cast<std::size_t>(source))[first + local],
-                        source);
-    }
-  }
-}
-
-// --- alignment gaps ------------------------------------------------------------------------------
-
-void Engine::zero_gaps(Call& call) {
-  const Round& round = *call.slot_round;
-  if (round.layout == RowLayout::kPlain || round.expert_alignment == 1) {
-    return;
-  }
-  const trace::Span span(recorder_, trace::kPad, call.operation, call.round);
-  const RoundSlotLayout& slot = slot_of(round);
-  const bool zero_rows = call.options.padding == static_cast<std::uint8_t>(Padding::kZero);
-  for (std::size_t local = 0; local < round.expert_begin.size(); ++local) {
-    const std::int64_t begin = round.expert_begin[local] + round.rows_per_expert[local];
-    const std::int64_t count = round.aligned_rows_per_expert[local] - round.rows_per_expert[local];
-    std::fill_n(local_array<std::int32_t>(slot.source_token) + begin, count, -1);
-    std::fill_n(local_array<std::int32_t>(slot.source_rank) + begin, count, -1);
-    std::fill_n(local_array<float>(slot.weight) + begin, count, 0.0F);
-    if (zero_rows) {
-      fill_zero(local_at(slot.rows + static_cast<std::uint64_t>(begin) * layout_.row_bytes),
-                static_cast<std::uint64_t>(count) * layout_.row_bytes, StoreHint::kKeep);
-    }
-  }
 }
 
 }  // namespace crossdock::ep

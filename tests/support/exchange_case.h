@@ -15,14 +15,19 @@ namespace crossdock::testing {
 struct ExchangeCase {
   BufferOptions buffer;
   DispatchOptions dispatch;
+  CombineOptions combine;
   std::string protocol = "auto";  // owners of the views in `dispatch`
   std::string schedule = "auto";
   int rank_count = 1;
   int round_count = 1;
   bool with_weights = true;
-  bool output_in_place = true;  // experts write into the window; else into memory of their own
-  bool wide_ids = false;        // 64-bit ids
-  std::uint64_t seed = 0;       // of tokens
+  bool output_in_place = true;     // experts write into the window; else into memory of their own
+  bool wide_ids = false;           // 64-bit ids
+  bool with_gate_weights = false;  // expanded only
+  int bias_count = 0;              // 0 .. 2
+  Arrival repeat_arrival = Arrival::kComplete;
+  bool repeats = false;                     // a second dispatch along the first one's plan
+  std::uint64_t seed = 0;                   // of tokens
   std::vector<routing::RankRoutes> routes;  // [rank], weights included when with_weights
 
   [[nodiscard]] std::string describe() const;

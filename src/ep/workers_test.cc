@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ep/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace crossdock::ep {
+namespace {
+
+TEST(Workers, EveryItemIsDoneOnceAndSeenByTheCaller) {
+  for (const int thread_count : {1, 2, 3, 7}) {
+    Workers workers(thread_count, 1);
+    for (const std::size_t item_count : {0, 1, 2, 5, 1000}) {
+      for (int repeat = 0; repeat < 20; ++repeat) {
+        std::vector<int> done(item_count);
+        workers.run(item_count, 1000, [&](std::size_t first, std::size_t end) {
+          for (std::size_t item = first; item < end; ++item) {
+            ++done[item];
+          }
+        });
+        EXPECT_EQ(done, std::vector<int>(item_count, 1));
+      }
+    }
+  }
+}
+
+TEST(Workers, LittleWorkStaysWithTheCaller) {
+  Workers workers(4, 100);
+  EXPECT_FALSE(workers.is_worth(199));
+  EXPECT_TRUE(workers.is_worth(200));
+  std::vector<std::thread::id> who;
+  workers.run(10, 199,
+              [&](std::size_t, std::size_t) { who.push_back(std::this_thread::get_id()); });
+  EXPECT_EQ(who, std::vector{std::this_thread::get_id()});
+}
+
+TEST(Workers, UnusedOnesEndAtOnce) {
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    const Workers workers(3, 1);
+  }
+}
+
+}  // namespace
+}  // namespace crossdock::ep
