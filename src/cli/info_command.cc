@@ -229,7 +229,8 @@ Result<MemoryShape> parse_memory_shape(const std::string& text) {
     }
     numbers.push_back(*number);
   }
-  const auto element = parse_choice((*parts)[5], {"bf16", "fp32", "bytes"});
+  const auto element =
+      parse_choice((*parts)[5], {"bf16", "fp32", "bytes", "fp16", "fp8_e4m3", "int8"});
   if (!element.ok()) {
     return refused(element.status().message());
   }

@@ -29,7 +29,7 @@ struct CollectiveOptions {
   std::uint8_t schedule = 0;      // index in schedule_names()
   std::uint8_t plan = 0;          // combine: ReductionPlan
   std::uint8_t topk_weights = 0;  // combine: TopkWeights
-  std::uint32_t repeated = 0;     // dispatch along a plan: its round, 32 bits; else 0
+  std::uint32_t repeated = 0;     // dispatch along a plan: its round mod 2^32 - 1, plus 1; else 0
   std::uint32_t expert_alignment = 0;
   std::uint32_t max_tokens = 0;
   std::uint8_t path = 0;       // combine: CombinePath, kPull or kPush

@@ -297,7 +297,7 @@ Status Engine::validate_repeat(const DispatchInput& input, const Round& plan,
   agreed.arrival = static_cast<std::uint8_t>(options.arrival);
   agreed.max_tokens = plan.max_tokens;
   agreed.expert_alignment = static_cast<std::uint32_t>(plan.expert_alignment);
-  agreed.repeated = static_cast<std::uint32_t>(plan.round);
+  agreed.repeated = static_cast<std::uint32_t>(plan.round % 0xffff'ffff) + 1;
   CROSSDOCK_RETURN_IF_ERROR(resolve_names(options.protocol, options.schedule, agreed));
   if (input.topk_ids.size() != 0) {
     return refuse(
