@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "crossdock/elastic_buffer.h"
 #include "routing/split.h"
 #include "tests/support/rank_runner.h"
 
