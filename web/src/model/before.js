@@ -13,8 +13,8 @@ function mechanismsOf(segment) {
 }
 
 /**
- * A call in the segment to a function that itself waits: {edge, segment} of the first wait there. What
- * a guard only may do is left out: its condition counts, its body does not.
+ * A call in the segment to a function that itself waits: {edge, segment, kind} of the first wait
+ * there. What a guard only may do is left out: its condition counts, its body does not.
  */
 function waitBehindCall(document, segment) {
   const last = segment.mechanism === "guard" ? segment.lines[0] : segment.lines[1];
@@ -22,18 +22,20 @@ function waitBehindCall(document, segment) {
   for (const index of segment.edges) {
     const edge = document.edges[index];
     if (edge.kind !== "control" || !edge.sites.some(isCertain)) continue;
-    const position = document.functions[edge.to].segments
-      .findIndex((inner) => mechanismsOf(inner).some((kind) => WAITS.has(kind)));
-    if (position >= 0) return { edge: index, segment: position };
+    const { segments } = document.functions[edge.to];
+    for (let position = 0; position < segments.length; ++position) {
+      const kind = mechanismsOf(segments[position]).find((one) => WAITS.has(one));
+      if (kind) return { edge: index, segment: position, kind };
+    }
   }
   return null;
 }
 
-/** Publishers of what is waited for in a range of a function. */
+/** Publishers of what is waited for in a range of a function. At a barrier nobody waits for one. */
 function publishersFor(document, fn, [first, last]) {
   const found = [];
   for (const end of document.syncIn(fn, first, last)) {
-    if (end.side === "waiters") found.push(...document.sync[end.index].publishers.map(
+    if (end.side === "waiters" && document.sync[end.index].kind !== "barrier") found.push(...document.sync[end.index].publishers.map(
       (publisher) => ({ ...publisher, sync: end.index })));
   }
   return found;
@@ -45,8 +47,10 @@ function conditionsIn(document, fn, line) {
     const [first, last] = segment.lines;
     if (first >= line) return;
     const behind = waitBehindCall(document, segment);
-    const kinds = mechanismsOf(segment).filter((kind) => CONDITIONS.has(kind));
-    if (behind && !kinds.some((kind) => WAITS.has(kind))) kinds.push("flag_poll");
+    // Of a guard only its condition is certain.
+    const certain = segment.mechanism === "guard" ? ["guard"] : mechanismsOf(segment);
+    const kinds = certain.filter((kind) => CONDITIONS.has(kind));
+    if (behind && !kinds.includes(behind.kind)) kinds.push(behind.kind);
     if (kinds.length === 0) return;
     let publishers = publishersFor(document, fn, segment.lines);
     if (behind) {

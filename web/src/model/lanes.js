@@ -6,16 +6,32 @@
 export const ROW_HEIGHT = { root: 36, more: 30, stage: 60, fork: 34, role: 52, join: 30 };
 const ROOTS_SHOWN = 3;
 
-const setOf = (document, stage) => new Set(document.stages[stage].roles);
+/** Does `role` lie inside `outer`, or is it that role? */
+function within(document, role, outer) {
+  for (let at = role; at !== null; at = document.roles[at].parent) if (at === outer) return true;
+  return false;
+}
 
-/** Stages in order, split by the roles that execute them. */
+/** The innermost roles that execute a stage: a role counts only where no role inside it does. */
+function leafRoles(document, stage) {
+  const all = document.stages[stage].roles;
+  return all.filter((role) => !all.some((other) => other !== role && within(document, other, role)));
+}
+
+/**
+ * Stages that only these roles execute, in order: those of one role, and those of several of them.
+ * What all of them execute, or others besides, belongs to no lane.
+ */
 function stagesByRole(document, roles) {
   const exclusive = new Map(roles.map((role) => [role, []]));
   const shared = [];
   document.stages.forEach((_, stage) => {
-    const executed = [...setOf(document, stage)].filter((role) => exclusive.has(role));
-    if (executed.length === 1) exclusive.get(executed[0]).push(stage);
-    else if (executed.length > 1 && executed.length < roles.length) shared.push(stage);
+    const leaves = leafRoles(document, stage);
+    const owners = roles.filter((role) => leaves.some((leaf) => within(document, leaf, role)));
+    const others = leaves.some((leaf) => !owners.some((owner) => within(document, leaf, owner)));
+    if (others || owners.length === 0) return;
+    if (owners.length === 1) exclusive.get(owners[0]).push(stage);
+    else if (owners.length < roles.length) shared.push(stage);
   });
   const byOrder = (one, other) => document.stages[one].order - document.stages[other].order;
   for (const list of exclusive.values()) list.sort(byOrder);
@@ -66,11 +82,13 @@ class Builder {
   role(role, lane, start, parentLane, stages) {
     const row = this.push({ type: "role", role, lane });
     this.bends.push({ from: { row: start, lane: parentLane }, to: { row, lane }, role });
-    for (const stage of stages) this.stage(stage, lane);
+    const own = (stage) => leafRoles(this.document, stage).includes(role);
+    for (const stage of stages.filter(own)) this.stage(stage, lane);
     this.document.forks.forEach((fork, index) => {
       const inner = fork.roles.length > 0 && this.document.roles[fork.roles[0]].parent === role;
       if (inner) this.fork(index, lane);
     });
+    for (const stage of stages) this.stage(stage, lane);
     return row;
   }
 }
@@ -83,6 +101,26 @@ function forkPosition(document, index) {
   if (own.length) return Math.min(...own);
   const stage = document.functions[document.forks[index].function]?.stage;
   return stage == null ? Infinity : document.stages[stage].order + 0.5;
+}
+
+/**
+ * Stages that the forking function calls only behind the branches run after the join, whatever their
+ * place in the file: {stage: fork}.
+ */
+function stagesAfter(document) {
+  const after = new Map();
+  document.forks.forEach((fork, index) => {
+    const last = Math.max(...fork.roles.map((role) => document.roles[role].lines[1]));
+    const lines = new Map();
+    for (const edge of document.outgoing[fork.function] ?? []) {
+      const { stage } = document.functions[document.edges[edge].to];
+      if (stage !== null) lines.set(stage, [...(lines.get(stage) ?? []), ...document.edges[edge].sites.map(([line]) => line)]);
+    }
+    for (const [stage, sites] of lines) {
+      if (document.stages[stage].roles.length === 0 && sites.every((line) => line > last)) after.set(stage, index);
+    }
+  });
+  return after;
 }
 
 /**
@@ -106,8 +144,10 @@ export function buildLanes(document, { allRoots = false } = {}) {
     const { exclusive, shared } = stagesByRole(document, fork.roles);
     return [...[...exclusive.values()].flat(), ...shared];
   }));
+  const after = stagesAfter(document);
+  const positions = new Map(outer.map(({ index, at }) => [index, at]));
   const entries = document.stages
-    .map((stage, index) => ({ at: stage.order, stage: index }))
+    .map((stage, index) => ({ at: Math.max(stage.order, (positions.get(after.get(index)) ?? -1) + 0.1), stage: index }))
     .filter(({ stage }) => !inside.has(stage))
     .concat(outer.map(({ index, at }) => ({ at, fork: index })))
     .sort((one, other) => one.at - other.at);

@@ -42,11 +42,11 @@ test("which role rings the doorbell, and what must be true before", { skip }, as
   const page = await explore("mesh_kernel");
   await page.keyboard.press("g");
   await page.locator(".drawer-body").getByRole("button", { name: /^doorbell/ }).press("Enter");
-  await page.locator(".places").getByRole("button", { name: /^MeshDispatch::RingDoorbell/ }).first().press("Enter");
+  await page.locator(".places").getByRole("button", { name: /role submit/ }).first().press("Enter");
   await page.keyboard.press("b");
   assert.match(await belongs(page), /role submit/);
   const list = await page.getByRole("region", { name: "What must be true before" }).innerText();
-  assert.match(list, /called from\s+MeshDispatch::RunSubmitRole:1160/);
+  assert.match(list, /MeshDispatch::RunSubmitRole:\d+/);
   assert.match(list, /MarkDone:1099\s+DoneFlagAddress\s+role pack/);
 });
 

@@ -27,7 +27,7 @@ const STEPS = [
   ["doorbell-found", async (page) => {
     await page.keyboard.press("g");
     await page.locator(".drawer-body").getByRole("button", { name: /^doorbell/ }).click();
-    await page.locator(".places").getByRole("button", { name: /MeshDispatch::RingDoorbell/ }).first().click();
+    await page.locator(".places").getByRole("button", { name: /MeshDispatch::RingDoorbell|role submit/ }).last().click();
   }],
   ["doorbell-before", async (page) => {
     await page.keyboard.press("b");

@@ -41,6 +41,32 @@ test("a source without roles is a single lane", () => {
   assert.equal(buildLanes(plain).laneCount, 1);
 });
 
+test("what only some roles of a fork execute is drawn inside it, what others execute too is not", () => {
+  const inner = { ...mesh.roles[0], name: "guard", parent: null };
+  const everywhere = { ...mesh.stages[1], roles: [0, 1, 2, 3, 4, 5] };
+  const both = new ExploreDocument({ ...mesh, roles: [...mesh.roles, inner], stages: mesh.stages.map((stage, index) => (index === 1 ? everywhere : stage)),
+    forks: [{ ...mesh.forks[0], roles: [5] }, ...mesh.forks] });
+  const rows = buildLanes(both).rows;
+  assert.equal(rows.find((row) => row.stage === 1).lane, 0);
+});
+
+test("a stage that the forking function calls behind the branches comes after the join", () => {
+  const early = new ExploreDocument({ ...mesh, stages: mesh.stages.map((stage) => (stage.name === "Reorder" ? { ...stage, order: -1 } : stage)) });
+  const rows = buildLanes(early).rows;
+  const at = rows.findIndex((row) => row.type === "stage" && early.stages[row.stage].name === "Reorder");
+  assert.ok(at > rows.findIndex((row) => row.type === "join"));
+});
+
+test("a stage of a role inside a role is drawn in the inner lane", () => {
+  const inner = { ...mesh.roles[1], name: "inner", parent: 1 };
+  const nested = new ExploreDocument({ ...mesh, roles: [...mesh.roles, inner],
+    stages: mesh.stages.map((stage) => (stage.name === "Pack and post" ? { ...stage, roles: [1, 5] } : stage)),
+    forks: [...mesh.forks, { ...mesh.forks[0], roles: [5] }] });
+  const rows = buildLanes(nested).rows;
+  const row = rows.find((one) => one.type === "stage" && nested.stages[one.stage].name === "Pack and post");
+  assert.equal(row.lane, rows.find((one) => one.type === "role" && one.role === 5).lane);
+});
+
 test("nested forks are drawn inside their role", () => {
   const inner = { ...mesh.roles[0], name: "inner", parent: 1 };
   const nested = new ExploreDocument({ ...mesh, roles: [...mesh.roles, inner],
