@@ -95,6 +95,22 @@ test("tracks, borders and the source can be reached and moved by keyboard", asyn
   await page.done();
 });
 
+test("the border above a panel moves by keyboard and is remembered", async () => {
+  const page = await used.open(mesh);
+  await page.keyboard.press("l");
+  const height = () => page.locator(".drawer").evaluate((node) => node.getBoundingClientRect().height);
+  const before = await height();
+  await page.getByRole("separator", { name: "Border above the panel" }).focus();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("ArrowUp");
+  const after = await height();
+  assert.ok(after > before + 20);
+  await page.reload();
+  await page.keyboard.press("l");
+  assert.ok(Math.abs((await height()) - after) < 2);
+  await page.done();
+});
+
 test("text of the source can be selected with the mouse", async () => {
   const page = await used.open(mesh, { hash: "#l=mesh_dispatch.hpp:1150" });
   const box = await page.locator(".cm-line", { hasText: "if (prefix == rung)" }).boundingBox();
