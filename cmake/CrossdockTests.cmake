@@ -10,7 +10,7 @@ set(crossdock_test_labels unit property fault e2e mutant slow lint)
 
 # tests_<label> and tests_<first folder of a room> build some of the tests, for partial runs.
 set(crossdock_test_groups ${crossdock_test_labels} base trace fabric protocol schedule routing
-                          collective communicator ep report cli)
+                          collective communicator ep report explore cli)
 if(CROSSDOCK_TESTS)
   foreach(group IN LISTS crossdock_test_groups)
     add_custom_target(tests_${group})

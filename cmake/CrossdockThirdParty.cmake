@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Parts made by others, under one name each, for the LIBS argument of the crossdock_* functions:
 #   fmt::fmt  hwy::hwy  xxhash::xxhash  sodium::sodium  asio::asio  nlohmann_json::nlohmann_json
-#   CLI11::CLI11  hwloc::hwloc  Threads::Threads  MPI::MPI_CXX  gloo  OpenMP::OpenMP_CXX
-#   GTest::gmock  rapidcheck
-#   benchmark::benchmark
+#   CLI11::CLI11  hwloc::hwloc  tree_sitter::tree_sitter  httplib::httplib  Threads::Threads
+#   MPI::MPI_CXX  gloo  OpenMP::OpenMP_CXX  GTest::gmock  rapidcheck  benchmark::benchmark
 # The core needs the first five and threads. Of the others the target is absent when the package is.
 
 find_package(PkgConfig REQUIRED)
@@ -21,6 +20,8 @@ endfunction()
 crossdock_pkg_config(sodium libsodium REQUIRED)
 crossdock_pkg_config(xxhash libxxhash REQUIRED)
 crossdock_pkg_config(hwloc hwloc)
+crossdock_pkg_config(tree_sitter tree-sitter)
+crossdock_pkg_config(httplib cpp-httplib)
 
 find_path(ASIO_INCLUDE_DIR asio.hpp REQUIRED)
 mark_as_advanced(ASIO_INCLUDE_DIR)

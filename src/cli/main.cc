@@ -17,6 +17,7 @@
 #include "cli/console.h"
 #include "cli/demo_command.h"
 #include "cli/exit_code.h"
+#include "cli/explore_command.h"
 #include "cli/info_command.h"
 #include "cli/launch_command.h"
 #include "crossdock/version.h"
@@ -93,6 +94,7 @@ void add_commands(CLI::App& program, CommandContext& context) {
   add_launch_command(program, context);
   add_bench_command(program, context);
   add_info_command(program, context);
+  add_explore_command(program, context);
 }
 
 int run_program(std::vector<std::string> arguments) {

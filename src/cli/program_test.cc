@@ -81,7 +81,7 @@ class ProgramTest : public ::testing::Test {
 
 TEST_F(ProgramTest, EveryCommandHasHelpWithAnExample) {
   for (const char* command : {"", "demo", "launch", "info", "bench", "bench dispatch",
-                              "bench combine", "bench roundtrip", "bench compare"}) {
+                              "bench combine", "bench roundtrip", "bench compare", "explore"}) {
     const Captured captured = run(std::string(command) + " --help");
     EXPECT_EQ(captured.exit_code, kExitOk) << command;
     EXPECT_THAT(captured.out, HasSubstr("Example")) << command;
