@@ -22,8 +22,8 @@
 
 namespace crossdock {
 
-/// What a buffer is made for. All fields must be equal on all ranks: a difference is kMismatch on
-/// every rank, naming the field, two ranks and both values.
+/// What a buffer is made for. All fields but those about threads must be equal on all ranks: a
+/// difference is kMismatch on every rank, naming the field, two ranks and both values.
 struct BufferOptions {
   std::int64_t max_tokens_per_rank = 0;  // capacity; a dispatch may bring 0 .. this many tokens
   std::int64_t hidden = 0;  // elements per row; H * element size may be any whole bytes
@@ -56,7 +56,7 @@ struct BufferOptions {
   /// A thread is woken when there are at least so many bytes for each.
   std::uint64_t thread_bytes_min = 256 << 10;
   std::uint64_t memory_budget_bytes = 0;  // per rank; 0: setting CROSSDOCK_MEMORY_BUDGET
-  std::string protocol = "auto";          // auto | tail_fence | barrier
+  std::string protocol = "auto";          // auto | tail_fence | counted | barrier
   std::string schedule = "auto";          // auto | direct | rotation
 };
 
@@ -174,8 +174,8 @@ class Handle {
   [[nodiscard]] std::string_view schedule() const;
   [[nodiscard]] std::int64_t token_count() const;
   [[nodiscard]] std::int64_t row_count() const;
-  /// The journey of one of this rank's tokens, one entry per used lane. In latency mode rows are
-  /// known after the first combine of the round; before it they are -1.
+  /// The journey of one of this rank's tokens, one entry per used lane. In latency and racing
+  /// mode rows are known after the first combine that pulls; before it they are -1.
   [[nodiscard]] std::vector<RouteStep> routes(std::int64_t token) const;
   [[nodiscard]] DispatchPlan plan() const;
 

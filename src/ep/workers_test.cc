@@ -13,7 +13,7 @@ namespace {
 TEST(Workers, EveryItemIsDoneOnceAndSeenByTheCaller) {
   for (const int thread_count : {1, 2, 3, 7}) {
     Workers workers(thread_count, 1);
-    for (const std::size_t item_count : {0, 1, 2, 5, 1000}) {
+    for (const std::size_t item_count : {0U, 1U, 2U, 5U, 1000U}) {
       for (int repeat = 0; repeat < 20; ++repeat) {
         std::vector<int> done(item_count);
         workers.run(item_count, 1000, [&](std::size_t first, std::size_t end) {

@@ -37,7 +37,7 @@ TEST(Counted, TheNumberIsPostedWithItsEpochAlsoWhenItIsZero) {
   Counted protocol({kSelf, 3, 2});
   EXPECT_TRUE(open(protocol, 5).empty());
   EXPECT_EQ(protocol.notify_word(), 3);
-  for (const std::uint64_t puts : {0, 7}) {
+  for (const std::uint64_t puts : {0U, 7U}) {
     const Actions actions = post(protocol, RankId{puts == 0 ? 1 : 2}, puts);
     ASSERT_EQ(actions.size(), 1U);
     EXPECT_EQ(actions.begin()->kind, ActionKind::kPostValue);
@@ -63,7 +63,7 @@ TEST(Counted, ASourceIsProvenWhenItsCounterHasGrownByTheNumber) {
 
 TEST(Counted, CountersGoOnWhereTheHalfsLastRoundEnded) {
   Counted protocol({kSelf, 2, 1});
-  for (const std::uint64_t epoch : {1, 2, 3}) {
+  for (const std::uint64_t epoch : {1U, 2U, 3U}) {
     static_cast<void>(open(protocol, epoch));
     const int word = static_cast<int>(epoch & 1);
     static_cast<void>(observe(protocol, word, number(epoch, 2)));
