@@ -146,7 +146,7 @@ test("5,000 lines: first paint and jumps", async (t) => {
     await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
     paint = Math.min(paint, await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
   }
-  const rounds = await page.evaluate(async () => {
+  const jumps = await page.evaluate(async () => {
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     const jump = async (button) => {
       const start = performance.now();
@@ -155,16 +155,16 @@ test("5,000 lines: first paint and jumps", async (t) => {
       return performance.now() - start;
     };
     const stages = [...document.querySelectorAll("#track-execution button.stage")].slice(0, 8);
-    const times = [];
-    for (let round = 0; round < 3; ++round) {
-      times.push([]);
-      for (const button of stages) times[round].push(await jump(button));
+    const best = stages.map(() => Infinity);
+    for (let round = 0; round < 5; ++round) {
+      for (const [at, button] of stages.entries()) best[at] = Math.min(best[at], await jump(button));
     }
-    return times;
+    return best;
   });
-  const medians = rounds.map((times) => times.sort((one, other) => one - other)[times.length >> 1]);
-  const median = Math.min(...medians);
-  t.diagnostic(`first paint ${paint.toFixed(0)} ms; jump ${median.toFixed(0)} ms, the best of the medians ${medians.map((one) => one.toFixed(0))}`);
+  jumps.sort((one, other) => one - other);
+  const median = jumps[jumps.length >> 1];
+  t.diagnostic(`first paint ${paint.toFixed(0)} ms; jump to each of ${jumps.length} stages, the best of five: ` +
+    `median ${median.toFixed(0)} ms, worst ${jumps.at(-1).toFixed(0)} ms`);
   assert.ok(paint < FIRST_PAINT_MS * SLACK, `first paint ${paint} ms`);
   assert.ok(median < JUMP_MS * SLACK, `jump ${median} ms`);
   await page.done();
