@@ -64,9 +64,11 @@ class Body {
       const bool is_plain = statement.children.empty();
       const std::string words = text(statement);
       const bool fails = words.starts_with("throw") || words.starts_with("raise") ||
-                         contains_word(words, "assert") || contains_word(words, "abort") ||
-                         contains_word(words, "trap") || contains_word(words, "check") ||
-                         statements_.size() == 1;
+                         words.starts_with("assert(") || words.starts_with("assert ") ||
+                         words.starts_with("static_assert") ||
+                         looks_like_macro(code_.text(statement.first)) ||
+                         contains_word(words, "abort(") || contains_word(words, "trap(") ||
+                         contains_word(words, "unimplemented(");
       if (is_plain && fails && says_not_implemented(words)) {
         return &statement;
       }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <queue>
 #include <string>
@@ -72,13 +73,15 @@ class Search {
     }
   }
 
-  [[nodiscard]] std::vector<int> kernels() const {
+  /// Those named like the root first, then the nearest.
+  [[nodiscard]] std::vector<int> kernels(const Function& root) const {
     std::vector<int> found;
-    for (const int at : order_) {
-      if (project_.function(at).execution == "kernel" && found.size() < kTargetsMax) {
-        found.push_back(at);
-      }
-    }
+    std::copy_if(order_.begin(), order_.end(), std::back_inserter(found),
+                 [&](int at) { return project_.function(at).execution == "kernel"; });
+    std::stable_partition(found.begin(), found.end(), [&](int at) {
+      return project_.function(at).name.starts_with(root.name);
+    });
+    found.resize(std::min(found.size(), kTargetsMax));
     return found;
   }
 
@@ -127,7 +130,7 @@ void find_paths(Project& project) {
       continue;
     }
     search.from(root);
-    const std::vector<int> kernels = search.kernels();
+    const std::vector<int> kernels = search.kernels(project.function(root));
     for (const int kernel : kernels) {
       Path path = search.to(static_cast<int>(index), root, kernel);
       path.reason = "a kernel";
