@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/status_macros.h"
+#include "ep/combine_path.h"
 #include "ep/engine.h"
 #include "ep/token_sums.h"
 #include "protocol/protocol.h"
@@ -30,7 +31,7 @@ Status Engine::combine(const CombineInput& input, Round& round, const CombineOut
   Call call = begin(OperationCode::kCombine);
   call.options.plan = static_cast<std::uint8_t>(options.plan);
   call.options.topk_weights = static_cast<std::uint8_t>(options.topk_weights);
-  Status own = resolve_path(options, call);
+  Status own = choose_path(options, call);
   if (own.ok()) {
     own = validate_combine(input, round, output, call);
   }
@@ -44,7 +45,7 @@ Status Engine::combine(const CombineInput& input, Round& round, const CombineOut
                  : push_combine(input, round, output, call);
 }
 
-Status Engine::resolve_path(const CombineOptions& options, Call& call) const {
+Status Engine::choose_path(const CombineOptions& options, Call& call) const {
   const CombinePath path =
       options.path == CombinePath::kAuto ? options_.combine_path : options.path;
   call.options.path = static_cast<std::uint8_t>(path);
@@ -54,11 +55,7 @@ Status Engine::resolve_path(const CombineOptions& options, Call& call) const {
         "push, so that its window has room",
         StatusKind::kUnsupported);
   }
-  if (path == CombinePath::kPull && !fabric_->guarantees().load_store_reach) {
-    return refuse("path is pull, but peers' windows cannot be read here; allowed: auto, push",
-                  StatusKind::kUnsupported);
-  }
-  return {};
+  return check_path(path, fabric_->guarantees());
 }
 
 // rows ready -> learn rows -> reduce -> readers done.

@@ -67,6 +67,21 @@ constexpr protocol::Contract kPush = {
 
 }  // namespace
 
+CombinePath resolve_path(CombinePath wanted, const fabric::Guarantees& guarantees) {
+  if (wanted != CombinePath::kAuto) {
+    return wanted;
+  }
+  return guarantees.load_store_reach ? CombinePath::kPull : CombinePath::kPush;
+}
+
+Status check_path(CombinePath path, const fabric::Guarantees& guarantees) {
+  if (path == CombinePath::kPush || guarantees.load_store_reach) {
+    return {};
+  }
+  return {StatusKind::kUnsupported, Scope::kOperation,
+          "path is pull, but peers' windows cannot be loaded here; allowed: auto, push"};
+}
+
 const protocol::Contract& combine_contract(CombinePath path) {
   CROSSDOCK_CHECK(path == CombinePath::kPull || path == CombinePath::kPush, "path {}",
                   static_cast<int>(path));

@@ -36,6 +36,21 @@ TEST(CombineContract, EveryQuestionIsAnsweredByAFunctionThatExists) {
   }
 }
 
+TEST(CombinePath, AutoPullsWhereWindowsCanBeLoadedAndPushesElsewhere) {
+  fabric::Guarantees host;
+  fabric::Guarantees network;
+  network.load_store_reach = false;
+  EXPECT_EQ(resolve_path(CombinePath::kAuto, host), CombinePath::kPull);
+  EXPECT_EQ(resolve_path(CombinePath::kAuto, network), CombinePath::kPush);
+  EXPECT_EQ(resolve_path(CombinePath::kPush, host), CombinePath::kPush);
+  EXPECT_EQ(resolve_path(CombinePath::kPull, network), CombinePath::kPull);
+  EXPECT_TRUE(check_path(CombinePath::kPush, network).ok());
+  EXPECT_TRUE(check_path(CombinePath::kPull, host).ok());
+  const Status status = check_path(CombinePath::kPull, network);
+  EXPECT_EQ(status.kind(), StatusKind::kUnsupported);
+  EXPECT_NE(status.message().find("allowed: auto, push"), std::string_view::npos);
+}
+
 TEST(CombineContractDeathTest, AutoHasNone) {
   EXPECT_DEATH(static_cast<void>(combine_contract(CombinePath::kAuto)), "path 0");
 }

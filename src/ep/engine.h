@@ -203,7 +203,7 @@ class Engine {
   // combine.cc
   Status pull_combine(const CombineInput& input, Round& round, const CombineOutput& output,
                       const Call& call);
-  Status resolve_path(const CombineOptions& options, Call& call) const;
+  Status choose_path(const CombineOptions& options, Call& call) const;
   Status validate_combine(const CombineInput& input, const Round& round,
                           const CombineOutput& output, Call& call) const;
   [[nodiscard]] Status check_weights(const CombineInput& input, const Round& round,

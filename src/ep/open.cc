@@ -8,6 +8,7 @@
 
 #include "base/settings.h"
 #include "base/status_macros.h"
+#include "ep/combine_path.h"
 #include "ep/engine.h"
 #include "fabric/agreement.h"
 #include "protocol/protocol.h"
@@ -57,15 +58,6 @@ Status agree(fabric::Fabric& fabric, const BufferOptions& options) {
   return {agreed.kind(), Scope::kOperation, std::string(agreed.message()), agreed.culprit()};
 }
 
-// From here on a path is pull or push.
-BufferOptions with_path(const BufferOptions& options, const fabric::Guarantees& guarantees) {
-  BufferOptions resolved = options;
-  if (resolved.combine_path == CombinePath::kAuto) {
-    resolved.combine_path = guarantees.load_store_reach ? CombinePath::kPull : CombinePath::kPush;
-  }
-  return resolved;
-}
-
 }  // namespace
 
 Engine::Engine(std::shared_ptr<fabric::Fabric> fabric, const BufferOptions& options,
@@ -103,7 +95,8 @@ Result<std::shared_ptr<Engine>> Engine::open(std::shared_ptr<fabric::Fabric> fab
                                              const BufferOptions& wanted) {
   CROSSDOCK_RETURN_IF_ERROR(fabric->health());
   CROSSDOCK_RETURN_IF_ERROR(agree(*fabric, wanted));
-  const BufferOptions options = with_path(wanted, fabric->guarantees());
+  BufferOptions options = wanted;
+  options.combine_path = resolve_path(wanted.combine_path, fabric->guarantees());
   CROSSDOCK_ASSIGN_OR_RETURN(auto planned, plan_window(options, fabric->size()));
   CROSSDOCK_ASSIGN_OR_RETURN(const auto split,
                              routing::ExpertSplit::make(options.experts, fabric->size()));
