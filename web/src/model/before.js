@@ -31,8 +31,18 @@ function waitBehindCall(document, segment) {
   return null;
 }
 
-/** Publishers of what is waited for in a range of a function. At a barrier nobody waits for one. */
+/**
+ * Publishers of what is waited for in a range of a function, each once, those that a root reaches
+ * first. At a barrier nobody waits for one.
+ */
 function publishersFor(document, fn, [first, last]) {
+  const found = publishersIn(document, fn, first, last);
+  const isFirst = (one, at) => at === found.findIndex((other) => other.function === one.function && other.sync === one.sync);
+  const reached = ({ function: publisher }) => (document.functions[publisher].reach === "unreachable" ? 1 : 0);
+  return found.filter(isFirst).sort((one, other) => reached(one) - reached(other));
+}
+
+function publishersIn(document, fn, first, last) {
   const found = [];
   for (const end of document.syncIn(fn, first, last)) {
     if (end.side === "waiters" && document.sync[end.index].kind !== "barrier") found.push(...document.sync[end.index].publishers.map(
