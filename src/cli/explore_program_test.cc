@@ -40,10 +40,12 @@ class ExploreProgram : public testing::Test {
   }
 
   [[nodiscard]] Captured run(const std::string& arguments) const {
-    const auto captured = run_captured(
-        {"/bin/sh", "-c",
-         "cd " + folder_ + " && " + CROSSDOCK_PROGRAM + " explore " + arguments + " 2>&1"},
-        std::chrono::seconds(100));
+    return run_shell(std::string(CROSSDOCK_PROGRAM) + " explore " + arguments);
+  }
+
+  [[nodiscard]] Captured run_shell(const std::string& line) const {
+    const auto captured = run_captured({"/bin/sh", "-c", "cd " + folder_ + " && " + line + " 2>&1"},
+                                       std::chrono::seconds(100));
     EXPECT_TRUE(captured.ok()) << captured.status().to_string();
     return captured.ok() ? *captured : Captured{.exit_code = -1, .out = ""};
   }
@@ -83,6 +85,43 @@ TEST_F(ExploreProgram, DifferencesOfPathsAndDocuments) {
   EXPECT_EQ(captured.exit_code, kExitOk);
   EXPECT_NE(captured.out.find("- function helper#"), std::string::npos) << captured.out;
   EXPECT_NE(captured.out.find("~ function main#"), std::string::npos) << captured.out;
+}
+
+TEST_F(ExploreProgram, TheServerReadsAgainWhatChanged) {
+  if (run("old --out page.html").out.find("the page was not built") != std::string::npos) {
+    GTEST_SKIP() << "the page was not built";
+  }
+  write("ask.py", R"py(
+import json, subprocess, sys, time, urllib.error, urllib.request
+
+command = [sys.argv[1], "explore", "old", "--serve"]
+server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+try:
+    url = server.stdout.readline().strip()
+    ask = lambda path: urllib.request.urlopen(url + path, timeout=60).read().decode()
+    before = json.loads(ask("state"))
+    assert "explore-data" in ask("")
+    time.sleep(0.05)  # A file's time has a grain.
+    with open("old/more.cc", "w") as file:
+        file.write("int more() { return 1; }\n")
+    names = [function["name"] for function in json.loads(ask("explore.json"))["functions"]]
+    after = json.loads(ask("state"))
+    assert "more" in names, names
+    assert after["revision"] > before["revision"] and after["sha256"] != before["sha256"]
+    try:
+        foreign = urllib.request.Request(url, headers={"Host": "elsewhere"})
+        urllib.request.urlopen(foreign, timeout=60)
+        raise AssertionError("another host's name was answered")
+    except urllib.error.HTTPError as error:
+        assert error.code == 403, error
+    print("answered")
+finally:
+    server.kill()
+    server.wait()
+)py");
+  const Captured captured = run_shell(std::string("python3 ask.py ") + CROSSDOCK_PROGRAM);
+  EXPECT_EQ(captured.exit_code, 0) << captured.out;
+  EXPECT_NE(captured.out.find("answered"), std::string::npos) << captured.out;
 }
 
 TEST_F(ExploreProgram, WhatIsNotAcceptableIsOneLine) {

@@ -112,6 +112,16 @@ Status serve(const Analyse& analyse, const std::string& page_template, std::uint
                         "any",
                         port)};
   }
+  // A page of another site whose name was made to lead here must not read the source.
+  server.set_pre_routing_handler([bound](const httplib::Request& request,
+                                         httplib::Response& response) {
+    const std::string host = request.get_header_value("Host");
+    if (host == fmt::format("127.0.0.1:{}", bound) || host == fmt::format("localhost:{}", bound)) {
+      return httplib::Server::HandlerResponse::Unhandled;
+    }
+    response.status = 403;
+    return httplib::Server::HandlerResponse::Handled;
+  });
   fmt::print("http://127.0.0.1:{}/\n", bound);
   std::fflush(stdout);
   server.listen_after_bind();
