@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Parts made by others, under one name each, for the LIBS argument of the crossdock_* functions:
-#   fmt::fmt  hwy::hwy  xxhash::xxhash  sodium::sodium  asio::asio  nlohmann_json::nlohmann_json
-#   CLI11::CLI11  hwloc::hwloc  tree_sitter::tree_sitter  httplib::httplib  Threads::Threads
-#   MPI::MPI_CXX  gloo  OpenMP::OpenMP_CXX  GTest::gmock  rapidcheck  benchmark::benchmark
-# The core needs the first five and threads. Of the others the target is absent when the package is.
+#   fmt::fmt  hwy::hwy  Boost::context  xxhash::xxhash  sodium::sodium  asio::asio
+#   nlohmann_json::nlohmann_json  CLI11::CLI11  hwloc::hwloc  tree_sitter::tree_sitter
+#   httplib::httplib  Threads::Threads  MPI::MPI_CXX  gloo  OpenMP::OpenMP_CXX  GTest::gmock
+#   rapidcheck  benchmark::benchmark
+# The core needs the first six and threads. Of the others the target is absent when the package is.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(hwy REQUIRED)
+find_package(Boost REQUIRED COMPONENTS context)
 
 # A package that has a pkg-config file only. crossdock_pkg_config(sodium libsodium [REQUIRED])
 function(crossdock_pkg_config name module)

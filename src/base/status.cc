@@ -41,6 +41,8 @@ std::string_view to_string(StatusKind kind) {
       return "io";
     case StatusKind::kUnsupported:
       return "unsupported";
+    case StatusKind::kCancelled:
+      return "cancelled";
     case StatusKind::kInternal:
       return "internal";
   }

@@ -118,6 +118,7 @@ TEST(StatusMacros, ErrorsPassUpAndValuesGoOn) {
 
 TEST(StatusNames, EveryKindAndScopeHasItsOwnName) {
   EXPECT_EQ(to_string(StatusKind::kPeerDead), "peer dead");
+  EXPECT_EQ(to_string(StatusKind::kCancelled), "cancelled");
   EXPECT_EQ(to_string(StatusKind::kInternal), "internal");
   EXPECT_EQ(to_string(Scope::kProcess), "process");
 }

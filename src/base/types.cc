@@ -69,6 +69,10 @@ std::string_view to_string(ReductionPlan plan) {
   return "unknown";
 }
 
+std::string_view to_string(Progress progress) {
+  return progress == Progress::kThread ? "thread" : "caller";
+}
+
 std::string_view to_string(Way way) {
   switch (way) {
     case Way::kAuto:

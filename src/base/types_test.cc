@@ -27,6 +27,8 @@ TEST(Types, NamesAndSizesAreWhatMachineReadableOutputPromises) {
   EXPECT_EQ(to_string(Way::kAuto), "auto");
   EXPECT_EQ(to_string(Way::kDirect), "direct");
   EXPECT_EQ(to_string(Way::kQueued), "queued");
+  EXPECT_EQ(to_string(Progress::kThread), "thread");
+  EXPECT_EQ(to_string(Progress::kCaller), "caller");
   EXPECT_EQ(element_bytes(ElementType::kBf16), 2U);
   EXPECT_EQ(element_bytes(ElementType::kFp32), 4U);
   EXPECT_EQ(element_bytes(ElementType::kBytes), 1U);

@@ -2,15 +2,12 @@
 #include "fabric/shm/copy_engine.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <string>
-#include <system_error>
 #include <utility>
+
+#include "base/status_macros.h"
 
 namespace crossdock::fabric {
 namespace {
@@ -20,22 +17,6 @@ constexpr std::uint64_t kTurn = 32;
 // Sources up to this size are copied when they are posted: a line or two costs less there than
 // the engine's misses on them later, and small control messages are the caller's again at once.
 constexpr std::uint64_t kStagingBytes = 128;
-
-// The engine's thread must not run the program's signal handlers: it inherits this mask.
-class AllSignalsBlocked {
- public:
-  AllSignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~AllSignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  AllSignalsBlocked(const AllSignalsBlocked&) = delete;
-  AllSignalsBlocked& operator=(const AllSignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 
@@ -118,7 +99,7 @@ void CopyEngine::Lane::perform(const Request& request) {
 
 // --- life ----------------------------------------------------------------------------------------
 
-CopyEngine::CopyEngine(const Options& options) : options_(options), owner_(::getpid()) {
+CopyEngine::CopyEngine(const Options& options) : options_(options) {
   for (int peer = 0; peer < options.queue_count; ++peer) {
     lanes_.push_back(std::make_unique<Lane>(*this, RankId{peer}, options.queue_depth));
   }
@@ -126,23 +107,12 @@ CopyEngine::CopyEngine(const Options& options) : options_(options), owner_(::get
 
 Result<std::shared_ptr<CopyEngine>> CopyEngine::start(const Options& options) {
   std::shared_ptr<CopyEngine> engine(new CopyEngine(options));
-  const AllSignalsBlocked blocked;
-  try {
-    engine->thread_ = std::thread([raw = engine.get()] { raw->run(); });
-  } catch (const std::system_error& error) {
-    return Status(StatusKind::kIo, Scope::kCommunicator,
-                  fmt::format("the copy engine's thread: {}; allowed: one more thread, or "
-                              "CROSSDOCK_WAY=direct",
-                              error.what()));
-  }
-  const std::string name = fmt::format("xd-copy-{}", options.rank);
-  ::pthread_setname_np(engine->thread_.native_handle(), name.substr(0, 15).c_str());
+  CROSSDOCK_RETURN_IF_ERROR(engine->thread_.start(fmt::format("xd-copy-{}", options.rank),
+                                                  [raw = engine.get()] { raw->run(); }));
   return engine;
 }
 
 CopyEngine::~CopyEngine() { stop(); }
-
-bool CopyEngine::is_orphan() const { return ::getpid() != owner_; }
 
 void CopyEngine::quiesce() {
   if (is_orphan()) {
@@ -158,11 +128,7 @@ void CopyEngine::quiesce() {
 }
 
 void CopyEngine::stop() {
-  if (!thread_.joinable()) {
-    return;
-  }
-  if (is_orphan()) {
-    thread_.detach();  // Names a thread of the parent; there is nothing to join here.
+  if (!thread_.is_started()) {
     return;
   }
   quiesce();

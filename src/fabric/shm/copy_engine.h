@@ -12,15 +12,13 @@
 // quiesce(), which any thread may call.
 #pragma once
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <thread>
 #include <vector>
 
+#include "base/helper_thread.h"
 #include "crossdock/status.h"
 #include "fabric/fabric.h"
 #include "fabric/queue/doorbell.h"
@@ -80,7 +78,7 @@ class CopyEngine {
   void stop();
   [[nodiscard]] QueueCounters counters() const;
   /// True in a child of the process that started the engine: the thread is not there.
-  [[nodiscard]] bool is_orphan() const;
+  [[nodiscard]] bool is_orphan() const { return thread_.is_orphan(); }
 
  private:
   explicit CopyEngine(const Options& options);
@@ -89,12 +87,11 @@ class CopyEngine {
   void wake();
 
   const Options options_;
-  const pid_t owner_;
   StreamState streams_;                             // engine's thread
   std::vector<std::unique_ptr<Lane>> lanes_;        // [peer]
   alignas(64) std::atomic<std::uint32_t> bell_{0};  // counts doorbells; the engine sleeps on it
   std::atomic<bool> is_stopping_{false};
-  std::thread thread_;
+  HelperThread thread_;
 };
 
 }  // namespace crossdock::fabric
