@@ -24,17 +24,24 @@ std::uint64_t number_from(const char* name, std::uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
+// How the calls are made and who moves the bytes.
+struct How {
+  Way way;
+  bool posts;
+};
+
 // A batch shares one team, so that most of the time goes into rounds.
-void run_batch(std::uint64_t first_seed, int case_count, int rank_count,
-               const RunOptions& options) {
+void run_batch(std::uint64_t first_seed, int case_count, int rank_count, const RunOptions& options,
+               bool posts) {
   run_ranks(
       rank_count,
       [&](Communicator& communicator) {
         ASSERT_EQ(detail::CommunicatorAccess::fabric(communicator)->way(),
                   to_string(options.communicator.way));
         for (int index = 0; index < case_count && !::testing::Test::HasFailure(); ++index) {
-          const ExchangeCase drawn =
+          ExchangeCase drawn =
               draw_case(first_seed + static_cast<std::uint64_t>(index), rank_count);
+          drawn.posts = posts;
           SCOPED_TRACE(drawn.describe());
           run_case(drawn, communicator);
         }
@@ -42,28 +49,30 @@ void run_batch(std::uint64_t first_seed, int case_count, int rank_count,
       options);
 }
 
-// Rings of these depths, from always full to never.
+// Rings of these depths, from always full to never; posts are moved on in both ways, too.
 RunOptions batch_options(std::uint64_t batch, Way way) {
   constexpr std::array<std::int64_t, 4> kDepths = {2, 5, 64, 1024};
   RunOptions options;
   options.kind = (batch / 12 + batch) % 5 == 0 ? RankKind::kProcesses : RankKind::kThreads;
   options.communicator.timeout = std::chrono::seconds(60);
   options.communicator.way = way;
+  options.communicator.progress = batch % 2 == 0 ? Progress::kThread : Progress::kCaller;
   options.communicator.queue_depth = kDepths[batch % kDepths.size()];
   return options;
 }
 
-class ExchangeProperty : public ::testing::TestWithParam<Way> {};
+class ExchangeProperty : public ::testing::TestWithParam<How> {};
 
 TEST_P(ExchangeProperty, RandomRoundsAreBitExact) {
-  const std::uint64_t case_count = number_from("TEST_CASES", 1000);
+  const bool is_plainest = GetParam().way == Way::kDirect && !GetParam().posts;
+  const std::uint64_t case_count = number_from("TEST_CASES", is_plainest ? 1000 : 200);
   const std::uint64_t seed = number_from("TEST_SEED", 20261201);
   constexpr int kBatch = 25;
   std::cout << "cases " << case_count << ", repeat with TEST_SEED=" << seed << "\n";
   std::map<std::string, int> reached;
   for (std::uint64_t done = 0; done < case_count && !HasFailure(); done += kBatch) {
     const int rank_count = static_cast<int>((done / kBatch) % 12) + 1;
-    const RunOptions options = batch_options(done / kBatch, GetParam());
+    const RunOptions options = batch_options(done / kBatch, GetParam().way);
     for (int index = 0; index < kBatch; ++index) {
       const ExchangeCase drawn =
           draw_case(seed + done + static_cast<std::uint64_t>(index), rank_count);
@@ -87,7 +96,7 @@ TEST_P(ExchangeProperty, RandomRoundsAreBitExact) {
       ++reached[drawn.schedule];
       ++reached[options.kind == RankKind::kProcesses ? "processes" : "threads"];
     }
-    run_batch(seed + done, kBatch, rank_count, options);
+    run_batch(seed + done, kBatch, rank_count, options, GetParam().posts);
   }
   // A sweep that never drew a branch proves nothing about it.
   for (const char* name : {"auto",         "throughput",
@@ -114,8 +123,13 @@ TEST_P(ExchangeProperty, RandomRoundsAreBitExact) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, ExchangeProperty, ::testing::Values(Way::kDirect, Way::kQueued),
-                         [](const auto& way) { return std::string(to_string(way.param)); });
+INSTANTIATE_TEST_SUITE_P(Ways, ExchangeProperty,
+                         ::testing::Values(How{Way::kDirect, false}, How{Way::kQueued, false},
+                                           How{Way::kDirect, true}, How{Way::kQueued, true}),
+                         [](const auto& how) {
+                           return std::string(to_string(how.param.way)) +
+                                  (how.param.posts ? "_posted" : "_blocking");
+                         });
 
 }  // namespace
 }  // namespace crossdock::testing

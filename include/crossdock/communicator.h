@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A group of ranks that can exchange rows. Made collectively; owned by one thread at a time.
+// A group of ranks that can exchange rows. Made collectively; owned by one thread at a time. Calls
+// made while operations are posted (ticket.h) first wait for those, but for abort() and close(),
+// which end them.
 #pragma once
 
 #include <chrono>
@@ -40,7 +42,9 @@ struct CommunicatorOptions {
   std::chrono::nanoseconds timeout{0};
   /// A line "still waiting for rank 3 ..." appears this often; zero: CROSSDOCK_STILL_WAITING.
   std::chrono::nanoseconds still_waiting{0};
-  /// Ranks may differ in these two. kAuto: setting CROSSDOCK_WAY.
+  /// Who moves posted operations on. Ranks may differ in this and the next two.
+  Progress progress = Progress::kThread;
+  /// kAuto: setting CROSSDOCK_WAY.
   Way way = Way::kAuto;
   /// Queued way: requests that may be under way to one peer, rounded up to a power of two; 0:
   /// setting CROSSDOCK_QUEUE_DEPTH.
@@ -75,7 +79,8 @@ class Communicator {
   Status barrier();
   /// Tells the peers that this rank cannot go on: their waits end at once with `reason`'s message.
   void abort(std::string_view reason);
-  /// Not ok once a peer died, aborted or timed out: then close and open a new one.
+  /// Not ok once a peer died, aborted or timed out: then close and open a new one. Never waits, so
+  /// while an operation is posted it says nothing: the ticket does.
   [[nodiscard]] Status health();
   /// Idempotent; never waits for peers. Buffers made from it report kClosed afterwards.
   void close();
@@ -84,7 +89,7 @@ class Communicator {
   friend struct detail::CommunicatorAccess;
   struct Impl;
   explicit Communicator(std::shared_ptr<Impl> impl);
-  static Result<Communicator> adopt(std::shared_ptr<fabric::Fabric> fabric);
+  static Result<Communicator> adopt(std::shared_ptr<fabric::Fabric> fabric, Progress progress);
   std::shared_ptr<Impl> impl_;
 };
 

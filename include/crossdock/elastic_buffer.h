@@ -18,6 +18,7 @@
 
 #include "crossdock/communicator.h"
 #include "crossdock/status.h"
+#include "crossdock/ticket.h"
 #include "crossdock/types.h"
 
 namespace crossdock {
@@ -251,6 +252,23 @@ struct CombineOptions {
   CombinePath path = CombinePath::kAuto;  // kAuto: the buffer's; kPush needs a buffer made for it
 };
 
+namespace detail {
+class DispatchJob;
+}
+
+/// A posted dispatch.
+class DispatchTicket : public Ticket {
+ public:
+  DispatchTicket() = default;
+  /// What dispatch() would have returned; waits for it. Once: a second call is kInvalidArgument.
+  Result<Dispatched> take();
+
+ private:
+  friend class ElasticBuffer;
+  DispatchTicket(std::shared_ptr<detail::Executor> executor,
+                 std::shared_ptr<detail::DispatchJob> job);
+};
+
 namespace trace {
 class Recorder;
 }
@@ -301,6 +319,15 @@ class ElasticBuffer {
   /// those views again after a combine of the same handle; dispatch and combine wait by themselves.
   Status wait_readers(const Handle& handle);
 
+  /// As dispatch(), but returns at once (ticket.h): what `input` names must stay as it is until the
+  /// ticket has ended. Operations of a communicator run in the order of their posts; all ranks post
+  /// in the same order. Blocking calls first wait for everything posted.
+  DispatchTicket post_dispatch(const DispatchInput& input, const DispatchOptions& options = {});
+
+  /// As combine(), likewise. The handle may be dropped meanwhile.
+  Ticket post_combine(const CombineInput& input, const Handle& handle, const CombineOutput& output,
+                      const CombineOptions& options = {});
+
   [[nodiscard]] const BufferOptions& options() const;
   [[nodiscard]] const MemoryPlan& memory() const;
   [[nodiscard]] int first_local_expert() const;
@@ -311,7 +338,6 @@ class ElasticBuffer {
  private:
   friend struct trace_access::Access;
   struct Impl;
-  Result<Dispatched> show(Result<std::shared_ptr<detail::Round>> round);
   explicit ElasticBuffer(std::shared_ptr<Impl> impl);
   std::shared_ptr<Impl> impl_;
 };

@@ -28,6 +28,7 @@ enum class StatusKind : std::uint8_t {
   kInterrupted,      // SIGINT or SIGTERM arrived while waiting
   kIo,               // the operating system said no
   kUnsupported,      // not available here; the message says what is
+  kCancelled,        // a posted operation was cancelled before it began
   kInternal,         // an invariant between ranks was broken
 };
 

@@ -85,11 +85,16 @@ enum class Arrival : std::uint8_t { kComplete, kStreamed };
 /// kAuto: kDirect today.
 enum class Way : std::uint8_t { kAuto, kDirect, kQueued };
 
+/// Who moves posted operations on. kThread: a communication thread of the communicator, started by
+/// the first post. kCaller: the communicator's own thread, while it polls or waits for a ticket.
+enum class Progress : std::uint8_t { kThread, kCaller };
+
 [[nodiscard]] std::string_view to_string(ElementType element);
 [[nodiscard]] std::string_view to_string(RowLayout layout);
 [[nodiscard]] std::string_view to_string(Mode mode);
 [[nodiscard]] std::string_view to_string(ReductionPlan plan);
 [[nodiscard]] std::string_view to_string(CombinePath path);
 [[nodiscard]] std::string_view to_string(Way way);
+[[nodiscard]] std::string_view to_string(Progress progress);
 
 }  // namespace crossdock

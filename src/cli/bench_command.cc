@@ -21,6 +21,7 @@
 #include "cli/bench_contenders.h"
 #include "cli/bench_measure.h"
 #include "cli/bench_options.h"
+#include "cli/bench_overlap.h"
 #include "cli/bench_rank.h"
 #include "cli/bench_result.h"
 #include "cli/console.h"
@@ -291,6 +292,7 @@ void add_bench_command(CLI::App& program, CommandContext& context) {
     });
   }
   add_compare(*bench, context);
+  add_overlap_command(*bench, context);
 }
 
 }  // namespace crossdock::cli

@@ -80,8 +80,9 @@ class ProgramTest : public ::testing::Test {
 };
 
 TEST_F(ProgramTest, EveryCommandHasHelpWithAnExample) {
-  for (const char* command : {"", "demo", "launch", "info", "bench", "bench dispatch",
-                              "bench combine", "bench roundtrip", "bench compare", "explore"}) {
+  for (const char* command :
+       {"", "demo", "launch", "info", "bench", "bench dispatch", "bench combine", "bench roundtrip",
+        "bench compare", "bench overlap", "explore"}) {
     const Captured captured = run(std::string(command) + " --help");
     EXPECT_EQ(captured.exit_code, kExitOk) << command;
     EXPECT_THAT(captured.out, HasSubstr("Example")) << command;
@@ -292,6 +293,30 @@ INSTANTIATE_TEST_SUITE_P(
                       "roundtrip --ranks 2 --peer all --routing zipf:1",
                       "dispatch --ranks 2 --peer none --routing one",
                       "combine --ranks 2 --peer none --routing local"));
+
+class BenchOverlap : public ProgramTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(BenchOverlap, MeasuresThreePhasesAndWhatPostingCosts) {
+  const json document = run_json(std::string("bench overlap --tokens 32 --hidden 64 --experts 6 ") +
+                                 "--topk 3 --iterations 3 --json - " + GetParam());
+  EXPECT_EQ(document.at("schema"), "crossdock.bench_overlap/1");
+  EXPECT_EQ(document.at("origin"), "measured");
+  EXPECT_EQ(document.at("verified"), true);
+  for (const char* phase : {"dispatch", "compute", "both"}) {
+    EXPECT_GT(document.at(phase).at("median_us").get<double>(), 0) << phase;
+  }
+  EXPECT_GT(document.at("ratio_to_larger").get<double>(), 0);
+  EXPECT_GT(document.at("submit_ns").get<double>(), 0);
+  if (document.at("way") == "queued") {
+    EXPECT_GT(document.at("requests_per_dispatch").get<double>(), 0);
+    EXPECT_GT(document.at("doorbells_per_request").get<double>(), 0);
+    EXPECT_LE(document.at("doorbells_per_request").get<double>(), 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, BenchOverlap,
+                         ::testing::Values("--ranks 1", "--ranks 2 --progress caller --depth 4",
+                                           "--ranks 2 --way direct"));
 
 TEST_F(ProgramTest, BenchPrintsATableForPeople) {
   const Captured captured =

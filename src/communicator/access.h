@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fabric under a public Communicator, for the rooms above. Buffers share ownership: a fabric
-// lives until its communicator and everything made from it are gone.
+// The fabric and the executor under a public Communicator, for the rooms above. Buffers share
+// ownership: a fabric lives until its communicator and everything made from it are gone.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,11 @@
 
 namespace crossdock::detail {
 
+class Executor;
+
 struct CommunicatorAccess {
   static std::shared_ptr<fabric::Fabric> fabric(Communicator& communicator);
+  static std::shared_ptr<Executor> executor(Communicator& communicator);
 };
 
 }  // namespace crossdock::detail

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "collective/proof_channel.h"
 #include "communicator/access.h"
+#include "communicator/executor.h"
 #include "crossdock/version.h"
 #include "fabric/agreement.h"
 #include "fabric/bootstrap/bootstrap.h"
@@ -32,6 +33,8 @@ int ThreadTeam::size() const { return impl_->size; }
 
 struct Communicator::Impl {
   std::shared_ptr<fabric::Fabric> fabric;
+  std::shared_ptr<detail::Executor> executor;
+  Progress progress = Progress::kThread;
   std::unique_ptr<fabric::Window> window;
   std::unique_ptr<trace::Recorder> recorder;
   std::unique_ptr<collective::ProofChannel> barrier;
@@ -112,9 +115,12 @@ constexpr std::string_view kBarrierProtocol = "barrier";
 
 }  // namespace
 
-Result<Communicator> Communicator::adopt(std::shared_ptr<fabric::Fabric> fabric) {
+Result<Communicator> Communicator::adopt(std::shared_ptr<fabric::Fabric> fabric,
+                                         Progress progress) {
   auto impl = std::make_shared<Impl>();
   impl->fabric = std::move(fabric);
+  impl->progress = progress;
+  impl->executor = std::make_shared<detail::Executor>(impl->fabric, progress);
   fabric::Fabric& seam = *impl->fabric;
   CROSSDOCK_ASSIGN_OR_RETURN(
       auto barrier, protocol::make_protocol(kBarrierProtocol, {seam.rank(), seam.size(), 1}));
@@ -133,7 +139,7 @@ Result<Communicator> Communicator::open(const CommunicatorOptions& options) {
       const auto bootstrap,
       bootstrap_from(options, Deadline::after(monotonic_clock(), chosen.timeout)));
   CROSSDOCK_ASSIGN_OR_RETURN(auto fabric, open_fabric(*bootstrap, chosen));
-  return adopt(std::move(fabric));
+  return adopt(std::move(fabric), options.progress);
 }
 
 Result<Communicator> Communicator::open(const ThreadTeam& team, int rank,
@@ -146,11 +152,14 @@ Result<Communicator> Communicator::open(const ThreadTeam& team, int rank,
   }
   const auto bootstrap = fabric::make_thread_bootstrap(team.impl_->team, rank);
   CROSSDOCK_ASSIGN_OR_RETURN(auto fabric, open_fabric(*bootstrap, fabric_options(options)));
-  return adopt(std::move(fabric));
+  return adopt(std::move(fabric), options.progress);
 }
 
 void Communicator::close() {
   if (impl_) {
+    impl_->executor->shut_down(Status(StatusKind::kClosed, Scope::kCommunicator,
+                                      "closed while a posted operation was under way",
+                                      impl_->fabric->rank().value));
     impl_->fabric->close();
   }
 }
@@ -159,19 +168,25 @@ void Communicator::close() {
 
 int Communicator::rank() const { return impl_->fabric->rank().value; }
 int Communicator::size() const { return impl_->fabric->size(); }
-Status Communicator::health() { return impl_->fabric->health(); }
+Status Communicator::health() {
+  // While an operation is under way, the fabric is its own; what it finds is in its ticket.
+  return impl_->executor->is_busy() ? Status() : impl_->fabric->health();
+}
 
 Result<Communicator> Communicator::split(int colour) {
+  impl_->executor->drain();
   CROSSDOCK_ASSIGN_OR_RETURN(auto child, impl_->fabric->split(colour));
-  return adopt(std::shared_ptr<fabric::Fabric>(std::move(child)));
+  return adopt(std::shared_ptr<fabric::Fabric>(std::move(child)), impl_->progress);
 }
 
 Result<std::vector<std::vector<std::byte>>> Communicator::all_gather(
     std::span<const std::byte> mine) {
+  impl_->executor->drain();
   return impl_->fabric->all_gather(mine);
 }
 
 Status Communicator::barrier() {
+  impl_->executor->drain();
   CROSSDOCK_RETURN_IF_ERROR(health());
   ++impl_->barrier_count;
   impl_->barrier->open_round();
@@ -181,9 +196,15 @@ Status Communicator::barrier() {
 }
 
 void Communicator::abort(std::string_view reason) {
-  impl_->fabric->poison(Status(StatusKind::kPeerRefused, Scope::kCommunicator, std::string(reason),
-                               impl_->fabric->rank().value));
+  const Status status(StatusKind::kPeerRefused, Scope::kCommunicator, std::string(reason),
+                      impl_->fabric->rank().value);
+  impl_->executor->shut_down(status);
+  impl_->fabric->poison(status);
   impl_->fabric->close();
+}
+
+std::shared_ptr<detail::Executor> detail::CommunicatorAccess::executor(Communicator& communicator) {
+  return communicator.impl_->executor;
 }
 
 std::shared_ptr<fabric::Fabric> detail::CommunicatorAccess::fabric(Communicator& communicator) {

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "communicator/access.h"
 #include "ep/access.h"
+#include "ep/buffer_impl.h"
 #include "ep/engine.h"
 
 namespace crossdock {
@@ -52,10 +53,6 @@ std::int64_t DispatchPlan::token_count() const { return round_->token_count; }
 
 // --- ElasticBuffer -------------------------------------------------------------------------------
 
-struct ElasticBuffer::Impl {
-  std::shared_ptr<ep::Engine> engine;
-};
-
 ElasticBuffer::ElasticBuffer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ElasticBuffer::ElasticBuffer(ElasticBuffer&&) noexcept = default;
 ElasticBuffer& ElasticBuffer::operator=(ElasticBuffer&&) noexcept = default;
@@ -63,66 +60,72 @@ ElasticBuffer::~ElasticBuffer() = default;
 
 Result<ElasticBuffer> ElasticBuffer::open(Communicator& communicator,
                                           const BufferOptions& options) {
+  auto executor = detail::CommunicatorAccess::executor(communicator);
+  executor->drain();
   CROSSDOCK_ASSIGN_OR_RETURN(
       auto engine, ep::Engine::open(detail::CommunicatorAccess::fabric(communicator), options));
-  return ElasticBuffer(std::make_shared<Impl>(Impl{std::move(engine)}));
+  return ElasticBuffer(std::make_shared<Impl>(Impl{std::move(engine), std::move(executor)}));
+}
+
+Result<Dispatched> ElasticBuffer::Impl::show(ep::Engine& engine,
+                                             Result<std::shared_ptr<detail::Round>> round) {
+  if (!round.ok()) {
+    engine.remember(round.status());
+    return round.status();
+  }
+  Dispatched dispatched = engine.view(**round);
+  dispatched.handle = Handle(std::move(*round));
+  return dispatched;
+}
+
+Status ElasticBuffer::Impl::keep(ep::Engine& engine, Status status) {
+  engine.remember(status);
+  return status;
 }
 
 Result<Dispatched> ElasticBuffer::dispatch(const DispatchInput& input,
                                            const DispatchOptions& options) {
-  return show(impl_->engine->dispatch(input, options));
+  ep::Engine& engine = impl_->free_engine();
+  return Impl::show(engine, engine.dispatch(input, options));
 }
 
 Result<Dispatched> ElasticBuffer::dispatch_again(const DispatchInput& input,
                                                  const DispatchPlan& plan,
                                                  const RepeatOptions& options) {
   CROSSDOCK_CHECK(plan.valid(), "dispatch_again needs the plan of a dispatch");
-  return show(impl_->engine->dispatch_again(input, *plan.round_, options));
-}
-
-Result<Dispatched> ElasticBuffer::show(Result<std::shared_ptr<detail::Round>> round) {
-  if (!round.ok()) {
-    impl_->engine->remember(round.status());
-    return round.status();
-  }
-  Dispatched dispatched = impl_->engine->view(**round);
-  dispatched.handle = Handle(std::move(*round));
-  return dispatched;
+  ep::Engine& engine = impl_->free_engine();
+  return Impl::show(engine, engine.dispatch_again(input, *plan.round_, options));
 }
 
 Status ElasticBuffer::combine(const CombineInput& input, Handle& handle,
                               const CombineOutput& output, const CombineOptions& options) {
   CROSSDOCK_CHECK(handle.valid(), "combine needs the handle of a dispatch");
-  Status status = impl_->engine->combine(input, *handle.round_, output, options);
-  impl_->engine->remember(status);
-  return status;
+  ep::Engine& engine = impl_->free_engine();
+  return Impl::keep(engine, engine.combine(input, *handle.round_, output, options));
 }
 
 // Whatever such a wait ends with concerns the operation that it belongs to.
 Status ElasticBuffer::wait_expert(const Handle& handle, int local_expert) {
   CROSSDOCK_CHECK(handle.valid(), "wait_expert needs the handle of a dispatch");
-  Status status = impl_->engine->wait_expert(*handle.round_, local_expert);
-  impl_->engine->remember(status);
-  return status;
+  ep::Engine& engine = impl_->free_engine();
+  return Impl::keep(engine, engine.wait_expert(*handle.round_, local_expert));
 }
 
 Status ElasticBuffer::wait_source(const Handle& handle, int source_rank) {
   CROSSDOCK_CHECK(handle.valid(), "wait_source needs the handle of a dispatch");
-  Status status = impl_->engine->wait_source(*handle.round_, source_rank);
-  impl_->engine->remember(status);
-  return status;
+  ep::Engine& engine = impl_->free_engine();
+  return Impl::keep(engine, engine.wait_source(*handle.round_, source_rank));
 }
 
 Status ElasticBuffer::wait_rows(const Handle& handle) {
   CROSSDOCK_CHECK(handle.valid(), "wait_rows needs the handle of a dispatch");
-  Status status = impl_->engine->wait_rows(*handle.round_);
-  impl_->engine->remember(status);
-  return status;
+  ep::Engine& engine = impl_->free_engine();
+  return Impl::keep(engine, engine.wait_rows(*handle.round_));
 }
 
 Status ElasticBuffer::wait_readers(const Handle& handle) {
   CROSSDOCK_CHECK(handle.valid(), "wait_readers needs the handle of a dispatch");
-  return impl_->engine->wait_readers(*handle.round_);
+  return impl_->free_engine().wait_readers(*handle.round_);
 }
 
 const BufferOptions& ElasticBuffer::options() const { return impl_->engine->options(); }
@@ -133,7 +136,7 @@ int ElasticBuffer::first_local_expert() const {
 int ElasticBuffer::local_expert_count() const {
   return impl_->engine->split().count(impl_->engine->rank());
 }
-void ElasticBuffer::close() { impl_->engine->close(); }
+void ElasticBuffer::close() { impl_->free_engine().close(); }
 
 trace::Recorder& trace_access::Access::recorder(ElasticBuffer& buffer) {
   return buffer.impl_->engine->recorder();

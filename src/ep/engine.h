@@ -53,6 +53,8 @@ class Engine {
   Status wait_expert(const Round& round, int local_expert);
   Status wait_source(const Round& round, int source);
   Status wait_rows(const Round& round);
+  /// This rank's part of an operation as a refusal: the peers hear of it, the engine works on.
+  Status decline(OperationCode code, const Status& reason);
   /// Blocks until no peer reads this round's rows or outputs any more.
   Status wait_readers(const Round& round);
   [[nodiscard]] Dispatched view(const Round& round) const;

@@ -181,6 +181,14 @@ void Engine::remember(const Status& status) {
   }
 }
 
+Status Engine::decline(OperationCode code, const Status& reason) {
+  CROSSDOCK_RETURN_IF_ERROR(usable());
+  CROSSDOCK_RETURN_IF_ERROR(finish_stream());
+  Call call = begin(code);
+  CROSSDOCK_RETURN_IF_ERROR(announce(call, reason));
+  return reconcile(call, reason);
+}
+
 // A refusal of the next operation, whatever it will be, and of all later ones.
 void Engine::close() {
   const Status closed(StatusKind::kClosed, Scope::kPeer, "the buffer was closed", rank_);

@@ -80,6 +80,14 @@ struct QueueCounters {
   std::uint64_t stall_count = 0;     // posts that found their queue full
 };
 
+/// Takes the thread from a wait that would only yield or sleep, and gives it back later.
+class Suspender {
+ public:
+  virtual ~Suspender() = default;
+  /// False: not now; then the wait yields or sleeps by itself.
+  virtual bool suspend() = 0;
+};
+
 class Fabric {
  public:
   virtual ~Fabric() = default;
@@ -106,6 +114,12 @@ class Fabric {
   /// What wait() does when spinning did not help: yields or sleeps, looks for dead peers, poison
   /// and the deadline, prints the "still waiting" line. Not ok ends the wait.
   virtual Status idle(WaitSession& session) = 0;
+  /// While set, idle() offers the thread to it before it yields or sleeps: waits become steps that
+  /// somebody drives. Null: none.
+  virtual void set_suspender(Suspender* suspender) = 0;
+  /// Any thread, the only call that is: ends the wait that the fabric's thread is in, and all later
+  /// ones, with `reason`, as if a peer had died. The first interruption wins.
+  virtual void interrupt(const Status& reason) = 0;
   /// How many polls wait() makes before the first idle(): few when ranks outnumber cores.
   [[nodiscard]] virtual int spin_count() const = 0;
   /// More ranks than cores: every wait costs the awaited peer a turn on the core.

@@ -23,6 +23,7 @@ struct ExchangeCase {
   bool with_weights = true;
   bool output_in_place = true;     // experts write into the window; else into memory of their own
   bool wide_ids = false;           // 64-bit ids
+  bool posts = false;              // by post_dispatch() and post_combine(); not drawn
   bool with_gate_weights = false;  // expanded only
   int bias_count = 0;              // 0 .. 2
   Arrival repeat_arrival = Arrival::kComplete;

@@ -250,13 +250,15 @@ void combine_and_compare(const ExchangeCase& which, const routing::Exchange& exc
   const auto bias = [&](std::size_t index) -> const void* {
     return part.biases[index].empty() ? nullptr : part.biases[index].data();
   };
+  const CombineInput input{.rows = rows,
+                           .row_count = dispatched.row_count,
+                           .biases = {bias(0), bias(1)},
+                           .gate_weights = part.gate_weights,
+                           .topk_weights = part.row_weights};
+  const CombineOutput output{part.tokens.data(), part.token_weights};
   const Status status =
-      buffer.combine({.rows = rows,
-                      .row_count = dispatched.row_count,
-                      .biases = {bias(0), bias(1)},
-                      .gate_weights = part.gate_weights,
-                      .topk_weights = part.row_weights},
-                     dispatched.handle, {part.tokens.data(), part.token_weights}, which.combine);
+      which.posts ? buffer.post_combine(input, dispatched.handle, output, which.combine).wait()
+                  : buffer.combine(input, dispatched.handle, output, which.combine);
   ASSERT_TRUE(status.ok()) << status.to_string();
   const auto expected = expected_tokens(which, exchange)[self];
   const std::size_t size = output_row_bytes(which);
@@ -380,7 +382,8 @@ void run_round(const ExchangeCase& which, const routing::Exchange& exchange, Ela
       .topk_weights = mine.weights,
       .scales = part.scales.data(),
       .receive_statistics = statistics};
-  auto dispatched = buffer.dispatch(input, options);
+  auto dispatched =
+      which.posts ? buffer.post_dispatch(input, options).take() : buffer.dispatch(input, options);
   ASSERT_TRUE(dispatched.ok()) << dispatched.status().to_string();
   ASSERT_NO_FATAL_FAILURE(await(which, exchange, buffer, *dispatched, rank));
   ASSERT_NO_FATAL_FAILURE(expect_received(which, exchange, rank, *dispatched));

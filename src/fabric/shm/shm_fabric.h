@@ -4,6 +4,8 @@
 // way, by a copy engine that carries out work requests (copy_engine.h).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -41,7 +43,9 @@ class ShmFabric final : public Fabric {
   Result<Blobs> all_gather(std::span<const std::byte> mine) override;
   Result<std::unique_ptr<Fabric>> split(int colour) override;
   Status idle(WaitSession& session) override;
-  [[nodiscard]] int spin_count() const override { return spin_count_; }
+  void set_suspender(Suspender* suspender) override { suspender_ = suspender; }
+  void interrupt(const Status& reason) override;
+  [[nodiscard]] int spin_count() const override { return suspender_ == nullptr ? spin_count_ : 1; }
   [[nodiscard]] bool ranks_share_cores() const override;
   [[nodiscard]] Deadline make_deadline() const override;
   void poison(const Status& reason) override;
@@ -64,6 +68,7 @@ class ShmFabric final : public Fabric {
   Status attach(int peer, const SegmentOffer& offer, int fd, std::size_t byte_count,
                 std::shared_ptr<Segment>& segment);
   Status share_verdict(std::uint32_t purpose, const Status& own);
+  void give_way();
   Status look_at_peers(Duration sleep, int awaited);
   Status learn_fate(int peer, bool process_is_gone);
   Status fail(Status status);
@@ -80,6 +85,11 @@ class ShmFabric final : public Fabric {
   int spin_count_ = 0;
   bool is_closed_ = false;
   Status fate_;  // not ok once unusable
+  Suspender* suspender_ = nullptr;
+  // Written by any thread: kQuiet -> kBeing -> kThere; the status is whole once kThere.
+  enum class Interruption : std::uint8_t { kQuiet, kBeing, kThere };
+  std::atomic<Interruption> interruption_{Interruption::kQuiet};
+  Status interrupted_by_;
   std::unique_ptr<Mesh> mesh_;
   PeerWatch watch_;
   std::vector<bool> is_gone_;  // [rank]: closed in good order or its process ended after closing

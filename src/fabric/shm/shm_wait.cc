@@ -28,11 +28,27 @@ Deadline ShmFabric::make_deadline() const {
   return Deadline::after(monotonic_clock(), options_.timeout);
 }
 
+void ShmFabric::give_way() {
+  if (suspender_ == nullptr || !suspender_->suspend()) {
+    ::sched_yield();
+  }
+}
+
+void ShmFabric::interrupt(const Status& reason) {
+  Interruption expected = Interruption::kQuiet;
+  if (interruption_.compare_exchange_strong(expected, Interruption::kBeing,
+                                            std::memory_order_acquire)) {
+    interrupted_by_ = reason;
+    // Pairs with look_at_peers().
+    interruption_.store(Interruption::kThere, std::memory_order_release);
+  }
+}
+
 Status ShmFabric::idle(WaitSession& session) {
   ++session.idle_count;
   // Reading the clock costs a good part of a yield: seldom is enough.
   if (session.idle_count > 1 && session.idle_count % 8 != 0 && !session.is_sleeping) {
-    ::sched_yield();
+    give_way();
     return {};
   }
   const Instant now = monotonic_clock().now();
@@ -43,11 +59,12 @@ Status ShmFabric::idle(WaitSession& session) {
     session.board = &board_;
   }
   if (now < session.next_watch && !session.is_sleeping) {
-    ::sched_yield();
+    give_way();
     return {};
   }
   const Duration waited = now - session.started;
-  session.is_sleeping = waited > kYieldFor;
+  const bool was_away = suspender_ != nullptr && suspender_->suspend();
+  session.is_sleeping = waited > kYieldFor && !was_away;
   const Duration sleep = session.is_sleeping
                              ? std::clamp<Duration>(waited / 32, kSleepMin, kSleepMax)
                              : Duration::zero();
@@ -65,6 +82,10 @@ Status ShmFabric::idle(WaitSession& session) {
 Status ShmFabric::look_at_peers(Duration sleep, int awaited) {
   if (!fate_.ok()) {
     return fate_;
+  }
+  // Pairs with interrupt().
+  if (interruption_.load(std::memory_order_acquire) == Interruption::kThere) {
+    return fail(interrupted_by_);
   }
   const std::vector<int> dead = watch_.wait(sleep);
   for (int peer = 0; peer < size_ && !presences_.empty(); ++peer) {
