@@ -186,7 +186,8 @@ void add_options(CLI::App& app, BenchLine& line) {
              line.dtype);
   add_choice(app, {"--mode", "auto: by the number of tokens", {"auto", "throughput", "latency"}},
              line.mode);
-  add_choice(app, {"--protocol", "completion protocol", {"auto", "tail_fence", "barrier"}},
+  add_choice(app,
+             {"--protocol", "completion protocol", {"auto", "tail_fence", "counted", "barrier"}},
              line.protocol);
   add_choice(app, {"--schedule", "order of the targets", {"auto", "direct", "rotation"}},
              line.schedule);

@@ -247,7 +247,8 @@ void add_run_options(CLI::App& app, DemoLine& line) {
              line.layout);
   add_choice(app, {"--mode", "auto: by the number of tokens", {"auto", "throughput", "latency"}},
              line.mode);
-  add_choice(app, {"--protocol", "completion protocol", {"auto", "tail_fence", "barrier"}},
+  add_choice(app,
+             {"--protocol", "completion protocol", {"auto", "tail_fence", "counted", "barrier"}},
              line.protocol);
   add_choice(app, {"--schedule", "order of the targets", {"auto", "direct", "rotation"}},
              line.schedule);
