@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ep/workers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/log.h"
 
 namespace crossdock::ep {
 
 Workers::Workers(int thread_count, std::uint64_t bytes_min)
     : bytes_min_(std::max<std::uint64_t>(1, bytes_min)) {
   for (int index = 1; index < thread_count; ++index) {
-    helpers_.emplace_back([this, index] { serve(static_cast<std::size_t>(index)); });
+    HelperThread& helper = helpers_.emplace_back();
+    const Status started = helper.start(fmt::format("crossdock-rows{}", index % 10),
+                                        [this, index] { serve(static_cast<std::size_t>(index)); });
+    if (!started.ok()) {
+      log_line(LogLevel::kWarn, fmt::format("{} of {} threads move rows: {}", index, thread_count,
+                                            started.message()));
+      helpers_.pop_back();
+      return;
+    }
   }
 }
 
@@ -16,12 +28,15 @@ Workers::~Workers() {
   is_over_.store(true, std::memory_order_relaxed);
   call_.fetch_add(1, std::memory_order_release);  // Pairs with serve().
   call_.notify_all();
-  for (std::thread& helper : helpers_) {
+  for (HelperThread& helper : helpers_) {
     helper.join();
   }
 }
 
 std::size_t Workers::share_of(std::uint64_t byte_count) const {
+  if (helpers_.empty() || helpers_.front().is_orphan()) {
+    return 1;
+  }
   return std::min<std::uint64_t>(helpers_.size() + 1,
                                  std::max<std::uint64_t>(1, byte_count / bytes_min_));
 }

@@ -8,15 +8,18 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
-#include <thread>
-#include <vector>
+
+#include "base/helper_thread.h"
 
 namespace crossdock::ep {
 
 class Workers {
  public:
-  /// `thread_count`: the caller's included, 1 or more. `bytes_min`: a thread is not woken for less.
+  /// `thread_count`: the caller's included, 1 or more; fewer when the system has none left (a
+  /// warning), and only the caller's in a forked child. `bytes_min`: a thread is not woken for
+  /// less.
   Workers(int thread_count, std::uint64_t bytes_min);
   ~Workers();
   Workers(const Workers&) = delete;
@@ -52,7 +55,7 @@ class Workers {
   std::atomic<std::uint32_t> call_ = 0;     // calls begun
   std::atomic<std::uint32_t> pending_ = 0;  // helpers that have not finished this call
   std::atomic<bool> is_over_ = false;
-  std::vector<std::thread> helpers_;  // shares 1, 2, ...; the caller has share 0
+  std::deque<HelperThread> helpers_;  // shares 1, 2, ...; the caller has share 0
 };
 
 }  // namespace crossdock::ep

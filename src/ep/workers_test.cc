@@ -2,6 +2,8 @@
 #include "ep/workers.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <set>
 #include <thread>
@@ -37,9 +39,23 @@ TEST(Workers, LittleWorkStaysWithTheCaller) {
   EXPECT_EQ(who, std::vector{std::this_thread::get_id()});
 }
 
+TEST(Workers, AForkedChildWorksAlone) {
+  Workers workers(3, 1);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::size_t done = 0;
+    workers.run(10, 1000, [&](std::size_t first, std::size_t end) { done += end - first; });
+    _exit(done == 10 && !workers.is_worth(1000) ? 0 : 1);
+  }
+  int state = 0;
+  ASSERT_EQ(waitpid(child, &state, 0), child);
+  EXPECT_EQ(state, 0);
+}
+
 TEST(Workers, UnusedOnesEndAtOnce) {
   for (int repeat = 0; repeat < 50; ++repeat) {
-    const Workers workers(3, 1);
+    const Workers unused(3, 1);
   }
 }
 
