@@ -89,6 +89,8 @@ Json result_json(const OverlapOptions& options, const OverlapResult& result) {
           {"compute", times_json(result.compute_us)},
           {"both", times_json(result.both_us)},
           {"ratio_to_larger", rounded(result.ratio())},
+          {"compute_processor_time", times_json(result.compute_busy_us)},
+          {"both_processor_time", times_json(result.both_busy_us)},
           {"requests_per_dispatch", rounded(result.requests_per_dispatch)},
           {"doorbells_per_request", result.doorbells_per_request},
           {"stalls_per_dispatch", rounded(result.stalls_per_dispatch)},
@@ -115,6 +117,9 @@ std::string result_table(const OverlapOptions& options, const OverlapResult& res
   row("dispatch alone", result.dispatch_us, "");
   row("compute alone", result.compute_us, "");
   row("both", result.both_us, fmt::format("  {:.2f} x the larger alone", result.ratio()));
+  table += "\nprocessor time of the caller, without what other work on the machine takes:\n";
+  row("compute alone", result.compute_busy_us, "");
+  row("both", result.both_busy_us, "");
   table += fmt::format(
       "\nrequests               {:.0f} per dispatch, {:.4f} doorbells per request, {:.1f} stalls\n"
       "submission             {:.0f} ns per put of {}{}\n"

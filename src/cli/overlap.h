@@ -23,9 +23,12 @@ struct OverlapOptions {
 
 /// Times run from the first rank's start to the last rank's end.
 struct OverlapResult {
-  std::vector<double> dispatch_us;   // [iteration]: posted and waited for, nothing beside it
-  std::vector<double> compute_us;    // [iteration]: the loop alone
-  std::vector<double> both_us;       // [iteration]
+  std::vector<double> dispatch_us;  // [iteration]: posted and waited for, nothing beside it
+  std::vector<double> compute_us;   // [iteration]: the loop alone
+  std::vector<double> both_us;      // [iteration]
+  // Processor time of rank 0's caller, [iteration]: robust where other work shares the cores.
+  std::vector<double> compute_busy_us;
+  std::vector<double> both_busy_us;
   double requests_per_dispatch = 0;  // of rank 0; zeros with the direct way
   double doorbells_per_request = 0;
   double stalls_per_dispatch = 0;

@@ -307,6 +307,7 @@ TEST_P(BenchOverlap, MeasuresThreePhasesAndWhatPostingCosts) {
   }
   EXPECT_GT(document.at("ratio_to_larger").get<double>(), 0);
   EXPECT_GT(document.at("submit_ns").get<double>(), 0);
+  EXPECT_GT(document.at("both_processor_time").at("median_us").get<double>(), 0);
   if (document.at("way") == "queued") {
     EXPECT_GT(document.at("requests_per_dispatch").get<double>(), 0);
     EXPECT_GT(document.at("doorbells_per_request").get<double>(), 0);
