@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads of one rank: the caller's and helpers that sleep between calls. Work is cut by rows,
 // so that every row is moved or summed by one thread and results do not depend on how many there
-// are. Thread rule: one thread makes, uses and destroys it; work runs on all of them at the same
-// time.
+// are. Thread rule: one thread at a time makes, uses and destroys it; work runs on all of them at
+// once.
 #pragma once
 
 #include <atomic>
