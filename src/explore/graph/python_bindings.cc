@@ -44,15 +44,15 @@ class Bindings {
       return;
     }
     std::vector<int> targets;
-    bool is_of_owner = false;
+    bool is_of_module = false;
     for (const int index : bindings_named(project_, name, type)) {
       const Binding& binding = project_.bindings[static_cast<std::size_t>(index)];
       const bool fits_module = module.empty() || binding.owner.empty();
       if (binding.function != kNone && fits_module &&
           !(module.empty() && binding.owner.empty() && !type.empty())) {
         targets.push_back(binding.function);
-        is_of_owner = is_of_owner || (!type.empty() && binding.owner == type) ||
-                      (!module.empty() && binding.edge_class == EdgeClass::kExact);
+        // An attribute of an object may be set to another by anyone: its type is never sure.
+        is_of_module = is_of_module || (!module.empty() && binding.edge_class == EdgeClass::kExact);
       }
     }
     add_bound_constructors(name, targets);
@@ -64,7 +64,7 @@ class Bindings {
     meaning.functions.insert(meaning.functions.end(), targets.begin(), targets.end());
     meaning.form = EdgeForm::kBinding;
     meaning.edge_class = meaning.functions.size() > 1 ? EdgeClass::kAmbiguous
-                         : is_of_owner                ? EdgeClass::kExact
+                         : is_of_module               ? EdgeClass::kExact
                                                       : EdgeClass::kNameOnly;
   }
 
