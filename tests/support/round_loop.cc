@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank that dispatches and combines until its rounds are done or something ends it; started by
-// `crossdock launch` in fault tests.   usage: round_loop ROUNDS TOKENS HIDDEN [TIMEOUT_S]
-// It says "pid N", then "rounds begin", and in the end "verified N rounds" (exit code 0) or
+// `crossdock launch` in fault tests.
+//   usage: round_loop ROUNDS TOKENS HIDDEN [TIMEOUT_S [WHAT@RANK:ROUND]]   (WHAT: hurt_self.h)
+// It says "pid N", "ranks met", "rounds begin", and in the end "verified N rounds" (exit code 0) or
 // "failed at_ns T culprit R kind K: MESSAGE" (exit code 3).
 #include <fmt/format.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "tests/support/host_state.h"
+#include "tests/support/hurt_self.h"
 #include "tests/support/shaped_case.h"
 
 namespace crossdock::testing {
@@ -23,6 +25,7 @@ struct Line {
   std::int64_t token_count = 16;
   std::int64_t hidden = 64;
   std::int64_t timeout_s = 60;
+  SelfFault fault;
 };
 
 void say(const std::string& line) {
@@ -54,7 +57,13 @@ Status run_rounds(const Line& line, Communicator& communicator, std::int64_t& do
     const Path path = mode_paths()[static_cast<std::size_t>(done % 4)];
     const auto tokens =
         tagged_tokens(line.token_count, line.hidden, rank, static_cast<std::uint64_t>(done));
-    const BareRound round = run_bare_round(*buffer, tokens, experts, {.layout = path.layout});
+    const BareRound round =
+        run_bare_round(*buffer, tokens, experts, {.layout = path.layout},
+                       [&](const Dispatched& dispatched, const DispatchInput& input) {
+                         if (rank == line.fault.rank && done == line.fault.round) {
+                           hurt_self(line.fault.what, *buffer, dispatched, input);
+                         }
+                       });
     if (!round.first_error().ok()) {
       return round.first_error();
     }
@@ -74,6 +83,7 @@ int run(const Line& line) {
   if (!communicator.ok()) {
     return fail(communicator.status());
   }
+  say("ranks met");
   std::int64_t done = 0;
   if (const Status status = run_rounds(line, *communicator, done); !status.ok()) {
     return fail(status);
@@ -93,5 +103,6 @@ int main(int argument_count, char** arguments) {
     const std::string_view text(arguments[index]);
     std::from_chars(text.data(), text.data() + text.size(), *values[index - 1]);
   }
+  line.fault = crossdock::testing::parse_self_fault(argument_count > 5 ? arguments[5] : "");
   return crossdock::testing::run(line);
 }

@@ -111,20 +111,23 @@ std::vector<float> expected_sums(const BufferOptions& options, int rank_count, R
 }
 
 BareRound run_bare_round(ElasticBuffer& buffer, const std::vector<float>& tokens,
-                         const std::vector<std::int32_t>& experts, const DispatchOptions& options) {
+                         const std::vector<std::int32_t>& experts, const DispatchOptions& options,
+                         const BetweenCalls& between) {
   BareRound done;
   const auto hidden = static_cast<std::size_t>(buffer.options().hidden);
-  auto dispatched =
-      buffer.dispatch({.tokens = tokens.data(),
-                       .token_count = static_cast<std::int64_t>(tokens.size() / hidden),
-                       .topk_ids = experts,
-                       .topk_weights = {}},
-                      options);
+  const DispatchInput input{.tokens = tokens.data(),
+                            .token_count = static_cast<std::int64_t>(tokens.size() / hidden),
+                            .topk_ids = experts,
+                            .topk_weights = {}};
+  auto dispatched = buffer.dispatch(input, options);
   done.dispatch = dispatched.status();
   if (!dispatched.ok()) {
     return done;
   }
   done.row_count = dispatched->row_count;
+  if (between) {
+    between(*dispatched, input);
+  }
   done.combined.resize(tokens.size() + 1);  // Never null, also without tokens.
   done.combine = buffer.combine({dispatched->rows, dispatched->row_count}, dispatched->handle,
                                 done.combined.data());

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,10 @@ struct BareRound {
 
   [[nodiscard]] Status first_error() const { return dispatch.ok() ? combine : dispatch; }
 };
+/// Called between the two, by tests that do something there.
+using BetweenCalls = std::function<void(const Dispatched&, const DispatchInput&)>;
 BareRound run_bare_round(ElasticBuffer& buffer, const std::vector<float>& tokens,
-                         const std::vector<std::int32_t>& experts, const DispatchOptions& options);
+                         const std::vector<std::int32_t>& experts, const DispatchOptions& options,
+                         const BetweenCalls& between = {});
 
 }  // namespace crossdock::testing

@@ -51,14 +51,4 @@ class StillWaiting {
   Instant next_;
 };
 
-/// Fails in a child that was forked after the bootstrap was made: its sockets are the parent's.
-class ForkGuard {
- public:
-  ForkGuard();
-  [[nodiscard]] Status check() const;
-
- private:
-  int process_id_;
-};
-
 }  // namespace crossdock::fabric

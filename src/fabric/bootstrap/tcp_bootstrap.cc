@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Choosing and checking the TCP provider's options; the work is in tcp_root.cc and tcp_leaf.cc.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -198,16 +197,6 @@ void StillWaiting::report(const std::function<std::string()>& describe) {
   next_ = now + interval_;
   const std::chrono::duration<double> waited = now - started_;
   log_warn("bootstrap: still waiting for {} after {:.1f} s", describe(), waited.count());
-}
-
-ForkGuard::ForkGuard() : process_id_(::getpid()) {}
-
-Status ForkGuard::check() const {
-  if (process_id_ == ::getpid()) {
-    return {};
-  }
-  return Status(StatusKind::kUnsupported, Scope::kProcess,
-                "bootstrap: used after fork; the child must make its own");
 }
 
 }  // namespace crossdock::fabric

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/fork_guard.h"
 #include "base/status_macros.h"
 #include "fabric/bootstrap/blob_limit.h"
 #include "fabric/bootstrap/connection.h"
@@ -30,7 +31,7 @@ class TcpLeaf final : public Bootstrap {
   }
 
   Result<Blobs> all_gather(std::span<const std::byte> mine, Deadline deadline) override {
-    CROSSDOCK_RETURN_IF_ERROR(fork_guard_.check());
+    CROSSDOCK_RETURN_IF_ERROR(fork_guard_.check("bootstrap"));
     CROSSDOCK_RETURN_IF_ERROR(failure_);
     auto blobs = run_round(mine, deadline);
     if (!blobs.ok()) {

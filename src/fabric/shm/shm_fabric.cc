@@ -159,7 +159,7 @@ void ShmFabric::close() {
   if (engine_) {
     engine_->stop();  // Before the page says closed: the peers get what was posted.
   }
-  if (!presences_.empty()) {
+  if (!presences_.empty() && !fork_guard_.is_child()) {
     presence(rank_).close();
   }
   if (mesh_) {
@@ -169,6 +169,13 @@ void ShmFabric::close() {
   if (fate_.ok()) {
     fate_ = Status(StatusKind::kClosed, Scope::kCommunicator, "used after close");
   }
+}
+
+Status ShmFabric::health() {
+  if (fate_.ok()) {
+    fate_ = fork_guard_.check("communicator");
+  }
+  return fate_;
 }
 
 Presence& ShmFabric::presence(int peer) const {

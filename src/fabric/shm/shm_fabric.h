@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "fabric/bootstrap/bootstrap.h"
 #include "fabric/fabric.h"
 #include "fabric/options.h"
@@ -49,7 +50,7 @@ class ShmFabric final : public Fabric {
   [[nodiscard]] bool ranks_share_cores() const override;
   [[nodiscard]] Deadline make_deadline() const override;
   void poison(const Status& reason) override;
-  [[nodiscard]] Status health() override { return fate_; }
+  [[nodiscard]] Status health() override;
   void close() override;
 
  private:
@@ -84,6 +85,7 @@ class ShmFabric final : public Fabric {
   const Guarantees guarantees_;
   int spin_count_ = 0;
   bool is_closed_ = false;
+  const ForkGuard fork_guard_;
   Status fate_;  // not ok once unusable
   Suspender* suspender_ = nullptr;
   // Written by any thread: kQuiet -> kBeing -> kThere; the status is whole once kThere.

@@ -143,20 +143,31 @@ void ShmFabric::show_waiting(const WaitSession& session, Instant now) {
 }
 
 // The awaited rank may itself wait for another, as in a barrier: the missing one is at the end of
-// that chain. A rank that has not looked for a while does not wait: it is stopped, or computes.
+// that chain. A rank that has not looked for a while does not wait: it is stopped, or computes. Who
+// waits for several shows one of them, so the chain can be a circle beside the missing one.
 int ShmFabric::find_missing(int awaited, Instant now) const {
   constexpr Duration kRecent = milliseconds(500);
+  if (presences_.empty()) {
+    return awaited;
+  }
+  const auto silence = [&](int peer) {
+    return Duration(now.ns - presence(peer).looked_ns.load(std::memory_order_relaxed));
+  };
   int missing = awaited;
-  for (int step = 0; step < size_ && missing >= 0 && !presences_.empty(); ++step) {
-    const Presence& page = presence(missing);
-    const Duration silent(now.ns - page.looked_ns.load(std::memory_order_relaxed));
-    const std::int32_t next = page.awaited.load(std::memory_order_relaxed);
-    if (silent > kRecent || next < 0 || next >= size_) {
+  for (int step = 0; step < size_ && missing >= 0; ++step) {
+    const std::int32_t next = presence(missing).awaited.load(std::memory_order_relaxed);
+    if (silence(missing) > kRecent || next < 0 || next >= size_) {
       return missing;
     }
     missing = next;
   }
-  return awaited;  // A circle, or nobody known.
+  int quietest = rank_;
+  for (int peer = 0; peer < size_; ++peer) {
+    if (peer != rank_ && (quietest == rank_ || silence(peer) > silence(quietest))) {
+      quietest = peer;
+    }
+  }
+  return quietest != rank_ && silence(quietest) > kRecent ? quietest : awaited;
 }
 
 Status ShmFabric::expire(const WaitSession& session, Instant now) {
@@ -179,7 +190,7 @@ void ShmFabric::report_waiting(WaitSession& session, Instant now) {
 }
 
 void ShmFabric::poison(const Status& reason) {
-  if (!presences_.empty()) {
+  if (!presences_.empty() && !fork_guard_.is_child()) {
     presence(rank_).poison(reason);
   }
 }
