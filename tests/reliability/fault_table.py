@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hurts jobs in every way of the table in docs/reliability.md; checks what every rank saw, and when.
+"""Hurts jobs in every way of the table in docs/reliability.md; checks who saw what, and when.
 
 usage: fault_table.py --crossdock PROGRAM --round-loop PROGRAM [--only TEXT] [--write FILE]
 

@@ -6,7 +6,8 @@ usage: soak.py --crossdock PROGRAM --case-loop PROGRAM [--seconds N] [--ranks N]
                [--way direct|queued] [--seed N]
 
 The resident memory of each rank is sampled once a second. Its largest value in the last quarter may
-exceed that of the second quarter by 5 % or 8 MiB. The last line is "N passed, N failed", a rank each.
+exceed that of the second quarter by 5 % or 8 MiB. The last line is "N passed, N failed", a rank
+each.
 """
 
 import argparse

@@ -133,7 +133,7 @@ def check_good(checks, page):
     checks.equal("ready", page.root.get("data-ready"), "yes")
     checks.equal("errors", page.root.get("data-errors"), None)
     checks.equal("sections", page.sections,
-                 ["summary", "bench", "routing", "timeline", "stages", "waits", "token"])
+                 ["summary", "bench", "plots", "routing", "timeline", "stages", "waits", "token"])
     checks.equal("route cells and totals", page.within["routing", "cell"], 8 * 64 + 64)
     checks.equal("wait cells and totals", page.within["waits", "cell"], 2 * (8 * 8 + 8))
     checks.equal("spans of a round", page.within["timeline", "span"], 8 * 13)
