@@ -91,9 +91,9 @@ TEST_F(ProgramTest, EveryCommandHasHelpWithAnExample) {
 }
 
 TEST_F(ProgramTest, UnknownWordsAreOneLineWithWhatIsAllowed) {
-  expect_usage_error("", "a command is needed; allowed: demo, launch, bench, info");
+  expect_usage_error("", "a command is needed; allowed: demo, launch, bench, info, explore");
   expect_usage_error("demp",
-                     "unknown command 'demp'; allowed: demo, launch, bench, info; did you "
+                     "unknown command 'demp'; allowed: demo, launch, bench, info, explore; did you "
                      "mean demo?");
   expect_usage_error("demo --rank 4", "unknown option '--rank'; did you mean --ranks?");
   expect_usage_error("bench", "crossdock bench: a command is needed; allowed: dispatch, combine");
