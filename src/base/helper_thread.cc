@@ -53,7 +53,9 @@ void HelperThread::join() {
     return;
   }
   if (is_orphan()) {
-    thread_.detach();  // Names a thread of the parent.
+    // It names a thread of the parent: it can neither be joined nor detached here, only forgotten.
+    static_cast<void>(
+        new std::thread(std::move(thread_)));  // NOLINT(cppcoreguidelines-owning-memory)
   } else {
     thread_.join();
   }

@@ -350,7 +350,7 @@ void Job::handle_signal(int signal_number) {
       signal_alive(signal_number, /*whole_group=*/false);
       return;
     case SIGTSTP:  // Ranks have process groups of their own: the terminal stops only this one.
-      signal_alive(SIGTSTP, /*whole_group=*/true);
+      signal_alive(SIGSTOP, /*whole_group=*/true);  // SIGTSTP does nothing to an orphaned group.
       ::raise(SIGSTOP);
       return;
     case SIGCONT:

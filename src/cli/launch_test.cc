@@ -2,6 +2,7 @@
 // Exit codes, signals, patience and orphans of launch(). Its output: launch_output_test.cc.
 #include "cli/launch.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -108,15 +110,22 @@ TEST(Launch, AStoppedRankIsEndedToo) {
 }
 
 TEST(Launch, ItsStopFromTheTerminalStopsTheRanksUntilItContinues) {
-  Launcher launcher(shell(2, "echo group $$; sleep 1; echo through"));
+  // The ranks wait without a fork: a shell that is stopped in one shows as 'D', not as 'T'.
+  const std::string gate =
+      ::testing::TempDir() + "/crossdock_launch_test_" + std::to_string(getpid());
+  ASSERT_EQ(::mkfifo(gate.c_str(), 0600), 0);
+  const FileDescriptor opener(::open(gate.c_str(), O_RDWR | O_CLOEXEC));
+  Launcher launcher(shell(2, "echo group $$; read go <>" + gate + "; echo through"));
   ASSERT_TRUE(launcher.wait_for("group", 2));
   launcher.signal(SIGTSTP);
-  ASSERT_TRUE(becomes_true([&] { return process_state(launcher.process_id()) == 'T'; }));
+  EXPECT_TRUE(becomes_true([&] { return process_state(launcher.process_id()) == 'T'; }));
   for (const pid_t rank : numbers_after(launcher.seen(), "group ")) {
     EXPECT_TRUE(becomes_true([&] { return process_state(rank) == 'T'; }));
   }
   launcher.signal(SIGCONT);
+  ASSERT_EQ(::write(opener.get(), "go\ngo\n", 6), 6);
   const Outcome outcome = launcher.finish();
+  std::remove(gate.c_str());
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(Launcher::occurrences(outcome.out, "through"), 2);
 }
