@@ -11,6 +11,7 @@
 #include "base/sanitizers.h"
 
 #if defined(CROSSDOCK_ADDRESS_SANITIZER)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(CROSSDOCK_THREAD_SANITIZER)
@@ -67,6 +68,14 @@ struct ThreadNote {
 };
 #endif
 
+// The frame that a stack ends in never returns. What AddressSanitizer knows of it must not outlive
+// the stack: other memory comes to lie there.
+void forget_stack([[maybe_unused]] const boost::context::stack_context& made) {
+#if defined(CROSSDOCK_ADDRESS_SANITIZER)
+  __asan_unpoison_memory_region(static_cast<char*>(made.sp) - made.size, made.size);
+#endif
+}
+
 // Tells where the stack lies, which the allocator alone knows.
 struct NotedStack {
   StackNote* note;
@@ -77,7 +86,10 @@ struct NotedStack {
     note->bottom = static_cast<const std::byte*>(made.sp) - made.size;
     return made;
   }
-  void deallocate(boost::context::stack_context& made) { stack.deallocate(made); }
+  void deallocate(boost::context::stack_context& made) {
+    forget_stack(made);
+    stack.deallocate(made);
+  }
 };
 
 }  // namespace

@@ -176,7 +176,7 @@ Status Engine::stage_output(const CombineInput& input, const Round& round, Call&
     std::copy(input.topk_weights.begin(), input.topk_weights.end(),
               local_array<float>(slot.output_weight));
   }
-  if (copies_rows) {
+  if (copies_rows && round.filled_rows > 0) {
     const std::uint64_t size =
         static_cast<std::uint64_t>(round.filled_rows) * layout_.output_row_bytes;
     std::memmove(local_at(slot.outputs), rows, size);
